@@ -94,8 +94,10 @@ def scaled_dot_product_attention(
             boolean or does not fit.
     """
     if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        raise ValueError("q (…, T, D), k (…, S, D) and v (…, S, E) do not fit: got "
-                         f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}")
+        raise ValueError(
+            "q (…, T, D), k (…, S, D) and v (…, S, E) do not fit: got "
+            f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}"
+        )
     require_rate(dropout)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = q @ k.transpose(-2, -1) * scale  # (…, T, S)
@@ -121,12 +123,21 @@ class Head(nn.Module):
         ValueError: a size below 1, or dropout outside 0 ≤ p < 1.
     """
 
-    def __init__(self, d_model: int, d_head: int, context_length: int, dropout: float = 0.0, *,
-                 d_value: int | None = None, divide: bool = True) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        d_head: int,
+        context_length: int,
+        dropout: float = 0.0,
+        *,
+        d_value: int | None = None,
+        divide: bool = True,
+    ) -> None:
         super().__init__()
         d_value = d_head if d_value is None else d_value
-        require_positive(d_model=d_model, d_head=d_head, context_length=context_length,
-                         d_value=d_value)
+        require_positive(
+            d_model=d_model, d_head=d_head, context_length=context_length, d_value=d_value
+        )
         require_rate(dropout)
         self.d_model, self.context_length, self.dropout = d_model, context_length, dropout
         self.scale = 1 / math.sqrt(d_head) if divide else 1.0
@@ -144,11 +155,13 @@ class Head(nn.Module):
         q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)  # (B, T, D) each
         dropout = self.dropout if self.training else 0.0
         if not return_weights:
-            return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True,
-                                                  scale=self.scale)
+            return F.scaled_dot_product_attention(
+                q, k, v, dropout_p=dropout, is_causal=True, scale=self.scale
+            )
         mask = causal_mask(x.shape[1], device=x.device)  # (T, T)
-        return scaled_dot_product_attention(q, k, v, mask, scale=self.scale, dropout=dropout,
-                                            return_weights=True)
+        return scaled_dot_product_attention(
+            q, k, v, mask, scale=self.scale, dropout=dropout, return_weights=True
+        )
 
 
 class KVCache:
@@ -157,9 +170,16 @@ class KVCache:
     The room for ``context_length`` tokens is taken once; appending copies no earlier key.
     """
 
-    def __init__(self, batch: int, n_heads: int, context_length: int, d_head: int, *,
-                 device: torch.device | str | None = None, dtype: torch.dtype | None = None
-                 ) -> None:
+    def __init__(
+        self,
+        batch: int,
+        n_heads: int,
+        context_length: int,
+        d_head: int,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         shape = (batch, n_heads, context_length, d_head)
         self.k = torch.empty(shape, device=device, dtype=dtype)
         self.v = torch.empty(shape, device=device, dtype=dtype)
@@ -205,9 +225,23 @@ class MultiHeadAttention(nn.Module):
         ValueError: C is not divisible by H; an unknown ``positions``; an odd D with "rope".
     """
 
-    def __init__(self, d_model: int, n_heads: int, context_length: int | None = None,
-                 dropout: float = 0.0, *, qkv_bias: bool = False, out_bias: bool = True,
-                 causal: bool = True, positions: str = "none", rope_scale: float = 1.0) -> None:
+    cos: Tensor  # (context_length, D/2), with positions="rope"
+    sin: Tensor
+    bias: Tensor  # (H, context_length, context_length), with positions="alibi"
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        context_length: int | None = None,
+        dropout: float = 0.0,
+        *,
+        qkv_bias: bool = False,
+        out_bias: bool = True,
+        causal: bool = True,
+        positions: str = "none",
+        rope_scale: float = 1.0,
+    ) -> None:
         super().__init__()
         self.d_head = require_heads(d_model, n_heads)
         require_rate(dropout)
@@ -228,8 +262,13 @@ class MultiHeadAttention(nn.Module):
         if positions == "alibi" and context_length is not None:
             self.register_buffer("bias", alibi_bias(n_heads, context_length), persistent=False)
 
-    def forward(self, x: Tensor, return_weights: bool = False, cache: KVCache | None = None,
-                mask: Tensor | None = None) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        x: Tensor,
+        return_weights: bool = False,
+        cache: KVCache | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """(B, T, C) → (B, T, C), and the weights (B, H, T, S) on request.
 
         Args:
@@ -256,8 +295,9 @@ class MultiHeadAttention(nn.Module):
         bias = self.bias[:, start:S, :S].to(x.dtype) if self.positions == "alibi" else None
         allowed = self._allowed(T, S, mask, x.device)
         if return_weights:
-            out, weights = scaled_dot_product_attention(q, k, v, allowed, scores_bias=bias,
-                                                        dropout=dropout, return_weights=True)
+            out, weights = scaled_dot_product_attention(
+                q, k, v, allowed, scores_bias=bias, dropout=dropout, return_weights=True
+            )
             return self.o_proj(self._join(out)), weights
         out = self._fused(q, k, v, allowed, bias, dropout, plain=mask is None and T == S)
         return self.o_proj(self._join(out))
@@ -278,19 +318,27 @@ class MultiHeadAttention(nn.Module):
             return mask if causal is None else causal
         return mask & causal
 
-    def _fused(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor | None,
-               dropout: float, plain: bool) -> Tensor:
+    def _fused(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        allowed: Tensor | None,
+        bias: Tensor | None,
+        dropout: float,
+        plain: bool,
+    ) -> Tensor:
         """The same function by PyTorch's kernel; ``plain`` = the triangle is the only mask."""
         if allowed is not None:
             require_mask(allowed, (*q.shape[:3], k.shape[-2]))
         if plain and bias is None:
-            return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout,
-                                                  is_causal=self.causal)
+            return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=self.causal)
         added = bias
         if bias is not None and allowed is not None:
             added = bias.masked_fill(~allowed, float("-inf"))
-        out = F.scaled_dot_product_attention(q, k, v, allowed if bias is None else added,
-                                             dropout_p=dropout)
+        out = F.scaled_dot_product_attention(
+            q, k, v, allowed if bias is None else added, dropout_p=dropout
+        )
         if allowed is None or plain:
             return out
         # Kernels differ on a row with nothing to attend to (NaN or an average): ours is zeros.
@@ -310,8 +358,9 @@ class CrossAttention(nn.Module):
         ValueError: C is not divisible by H.
     """
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, *, bias: bool = False
-                 ) -> None:
+    def __init__(
+        self, d_model: int, n_heads: int, dropout: float = 0.0, *, bias: bool = False
+    ) -> None:
         super().__init__()
         self.d_head = require_heads(d_model, n_heads)
         require_rate(dropout)
@@ -321,8 +370,13 @@ class CrossAttention(nn.Module):
         self.v_proj = nn.Linear(d_model, d_model, bias=bias)
         self.o_proj = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
-                return_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor | None = None,
+        return_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """x (B, T, C), memory (B, S, C) → (B, T, C), and the weights (B, H, T, S) on request.
 
         Args:
@@ -341,7 +395,8 @@ class CrossAttention(nn.Module):
         if memory_mask is not None and memory_mask.dim() == 2:
             memory_mask = memory_mask[:, None, None, :]  # (B, 1, 1, S)
         dropout = self.dropout if self.training else 0.0
-        out, weights = scaled_dot_product_attention(q, k, v, memory_mask, dropout=dropout,
-                                                    return_weights=True)
+        out, weights = scaled_dot_product_attention(
+            q, k, v, memory_mask, dropout=dropout, return_weights=True
+        )
         out = self.o_proj(out.transpose(1, 2).flatten(-2))  # (B, T, C)
         return (out, weights) if return_weights else out

@@ -33,8 +33,9 @@ class FeedForward(nn.Module):
         ValueError: a size below 1, or an unknown activation.
     """
 
-    def __init__(self, d_model: int, d_ff: int | None = None, activation: str = "gelu",
-                 dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, d_ff: int | None = None, activation: str = "gelu", dropout: float = 0.0
+    ) -> None:
         super().__init__()
         d_ff = 4 * d_model if d_ff is None else d_ff
         require_positive(d_model=d_model, d_ff=d_ff)
@@ -65,29 +66,53 @@ class Block(nn.Module):
         ValueError: an unknown ``norm``, or what the parts raise.
     """
 
-    def __init__(self, d_model: int, n_heads: int, context_length: int | None = None,
-                 dropout: float = 0.0, *, norm: str = "pre", d_ff: int | None = None,
-                 activation: str = "gelu", qkv_bias: bool = False, causal: bool = True,
-                 positions: str = "none", rope_scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        context_length: int | None = None,
+        dropout: float = 0.0,
+        *,
+        norm: str = "pre",
+        d_ff: int | None = None,
+        activation: str = "gelu",
+        qkv_bias: bool = False,
+        causal: bool = True,
+        positions: str = "none",
+        rope_scale: float = 1.0,
+    ) -> None:
         super().__init__()
         if norm not in NORMS:
             raise ValueError(f'norm must be "pre", "post" or "none", got {norm!r}')
         self.norm = norm
         self.attention = MultiHeadAttention(
-            d_model, n_heads, context_length, dropout, qkv_bias=qkv_bias, causal=causal,
-            positions=positions, rope_scale=rope_scale)
+            d_model,
+            n_heads,
+            context_length,
+            dropout,
+            qkv_bias=qkv_bias,
+            causal=causal,
+            positions=positions,
+            rope_scale=rope_scale,
+        )
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.dropout = nn.Dropout(dropout)
         if norm != "none":
             self.attention_norm = nn.LayerNorm(d_model)
             self.feed_forward_norm = nn.LayerNorm(d_model)
 
-    def forward(self, x: Tensor, return_weights: bool = False, cache: KVCache | None = None,
-                mask: Tensor | None = None) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        x: Tensor,
+        return_weights: bool = False,
+        cache: KVCache | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """(B, T, C) → (B, T, C), and the weights (B, H, T, S) on request."""
         read = self.attention_norm(x) if self.norm == "pre" else x
-        result = self.attention(read, return_weights, cache, mask)
-        moved, weights = result if return_weights else (result, None)
+        moved = self.attention(read, return_weights, cache, mask)
+        if return_weights:
+            moved, weights = moved
         x = x + self.dropout(moved)
         if self.norm == "post":
             x = self.attention_norm(x)
@@ -112,15 +137,25 @@ class DecoderLayer(nn.Module):
         ValueError: an unknown ``norm``, or what the parts raise.
     """
 
-    def __init__(self, d_model: int, n_heads: int, context_length: int | None = None,
-                 dropout: float = 0.0, *, norm: str = "post", d_ff: int | None = None,
-                 activation: str = "relu", bias: bool = True) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        context_length: int | None = None,
+        dropout: float = 0.0,
+        *,
+        norm: str = "post",
+        d_ff: int | None = None,
+        activation: str = "relu",
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         if norm not in ("pre", "post"):
             raise ValueError(f'norm must be "pre" or "post", got {norm!r}')
         self.norm = norm
-        self.attention = MultiHeadAttention(d_model, n_heads, context_length, dropout,
-                                            qkv_bias=bias)
+        self.attention = MultiHeadAttention(
+            d_model, n_heads, context_length, dropout, qkv_bias=bias
+        )
         self.cross_attention = CrossAttention(d_model, n_heads, dropout, bias=bias)
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.attention_norm = nn.LayerNorm(d_model)
@@ -128,13 +163,21 @@ class DecoderLayer(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
-                return_weights: bool = False, cache: KVCache | None = None
-                ) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor | None = None,
+        return_weights: bool = False,
+        cache: KVCache | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """x (B, T, C), memory (B, S, C) → (B, T, C), and the cross weights (B, H, T, S)."""
         pre = self.norm == "pre"
-        x = self._add(x, self.attention(self.attention_norm(x) if pre else x, cache=cache),
-                      self.attention_norm)
+        x = self._add(
+            x,
+            self.attention(self.attention_norm(x) if pre else x, cache=cache),
+            self.attention_norm,
+        )
         read = self.cross_norm(x) if pre else x
         found, weights = self.cross_attention(read, memory, memory_mask, return_weights=True)
         x = self._add(x, found, self.cross_norm)

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 
-def require_sequence(x: Tensor, d_model: int | None = None, context_length: int | None = None
-                     ) -> None:
-    """Raise ``ValueError`` unless ``x`` is ``(B, T, C)`` with C = d_model and T ≤ context_length."""
+def require_sequence(
+    x: Tensor, d_model: int | None = None, context_length: int | None = None
+) -> None:
+    """Raise ``ValueError`` unless ``x`` is (B, T, C) with C = d_model and T ≤ context_length."""
     if x.dim() != 3:
         raise ValueError(f"expected x of shape (B, T, C), got {tuple(x.shape)}")
     if d_model is not None and x.shape[2] != d_model:
@@ -23,8 +24,9 @@ def require_tokens(idx: Tensor, vocab_size: int, context_length: int | None = No
     and there the embedding raises by itself.
     """
     if idx.dim() != 2 or idx.dtype not in (torch.int64, torch.int32):
-        raise ValueError(f"expected token ids (B, T) of integers, got {tuple(idx.shape)} "
-                         f"{idx.dtype}")
+        raise ValueError(
+            f"expected token ids (B, T) of integers, got {tuple(idx.shape)} {idx.dtype}"
+        )
     require_length(idx.shape[1], context_length)
     if idx.device.type == "cpu" and idx.numel():
         low, high = int(idx.min()), int(idx.max())
@@ -34,9 +36,11 @@ def require_tokens(idx: Tensor, vocab_size: int, context_length: int | None = No
 
 def require_length(T: int, context_length: int | None) -> None:
     """Raise ``ValueError`` where ``T`` tokens do not fit in the context."""
-    if context_length is not None and T > context_length:
-        raise ValueError(f"T={T} tokens do not fit in context_length={context_length}; crop the "
-                         "input to its last tokens")
+    if context_length is not None and context_length < T:
+        raise ValueError(
+            f"T={T} tokens do not fit in context_length={context_length}; crop the "
+            "input to its last tokens"
+        )
 
 
 def require_positive(**sizes: int) -> None:
@@ -68,8 +72,10 @@ def require_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
             does not broadcast.
     """
     if mask.dtype != torch.bool:
-        raise ValueError(f"expected a boolean mask (True = may attend), got {mask.dtype}; "
-                         "use mask.bool(), or pass what is to be added as scores_bias")
+        raise ValueError(
+            f"expected a boolean mask (True = may attend), got {mask.dtype}; "
+            "use mask.bool(), or pass what is to be added as scores_bias"
+        )
     try:
         fits = torch.broadcast_shapes(mask.shape, shape) == torch.Size(shape)
     except RuntimeError:

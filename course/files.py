@@ -93,7 +93,7 @@ def _default_cache(xdg: str | None, home: str | None) -> Path:
     spare = Path(tempfile.gettempdir()) / f"attention-from-average-{user}"
     if not is_writable(spare):
         raise OSError(
-            f"neither {folder} nor {spare} can be written; set {CACHE_VARIABLE} to a folder that can"
+            f"neither {folder} nor {spare} can be written; set {CACHE_VARIABLE} to one that can"
         )
     warnings.warn(
         f"{folder} cannot be written; using {spare} (set {CACHE_VARIABLE} to choose the folder)",

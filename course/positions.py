@@ -55,7 +55,7 @@ def rope_angles(positions: Tensor, d_head: int, base: float = 10000.0) -> Tensor
 
 
 def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Turn each pair of coordinates of ``x`` by its position's angle (RoPE, Su et al. 2021, eq. 15).
+    """Turn each pair of coordinates of ``x`` by its position's angle (Su et al. 2021, eq. 15).
 
     Coordinates are paired as neighbours: (0, 1), (2, 3), … The product of a turned query at t and
     a turned key at s depends on t − s alone.
@@ -72,8 +72,9 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """
     T, D = x.shape[-2:]
     if positions.shape != (T,):
-        raise ValueError(f"positions must be ({T},) for x of {tuple(x.shape)}, got "
-                         f"{tuple(positions.shape)}")
+        raise ValueError(
+            f"positions must be ({T},) for x of {tuple(x.shape)}, got {tuple(positions.shape)}"
+        )
     angles = rope_angles(positions.to(x.device), D, base)  # (T, D/2)
     return rotate_pairs(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype))
 

@@ -32,8 +32,9 @@ def pick_device(device: str | torch.device = "auto") -> torch.device:
     try:
         chosen = torch.device(device)
     except RuntimeError as error:
-        raise ValueError(f'device must be "auto", "cpu", "cuda", "mps" or the like, got '
-                         f"{device!r}") from error
+        raise ValueError(
+            f'device must be "auto", "cpu", "cuda", "mps" or the like, got {device!r}'
+        ) from error
     missing = {"cuda": not torch.cuda.is_available(), "mps": not torch.backends.mps.is_available()}
     if missing.get(chosen.type, False):
         raise ValueError(f'device {str(device)!r} is not to be had here; use "auto" or "cpu"')
@@ -88,12 +89,20 @@ class Batches:
         ValueError: a size below 1, or a text too short for one window.
     """
 
-    def __init__(self, tokens: Tensor, context_length: int, batch_size: int, seed: int = 0,
-                 device: str | torch.device = "cpu") -> None:
+    def __init__(
+        self,
+        tokens: Tensor,
+        context_length: int,
+        batch_size: int,
+        seed: int = 0,
+        device: str | torch.device = "cpu",
+    ) -> None:
         require_positive(context_length=context_length, batch_size=batch_size)
         if tokens.dim() != 1 or len(tokens) <= context_length:
-            raise ValueError(f"the text must be (N,) token ids with N > context_length="
-                             f"{context_length}, got {tuple(tokens.shape)}")
+            raise ValueError(
+                f"the text must be (N,) token ids with N > context_length="
+                f"{context_length}, got {tuple(tokens.shape)}"
+            )
         self.tokens = tokens.to(device)
         self.context_length, self.batch_size = context_length, batch_size
         self.generator = torch.Generator().manual_seed(seed)
@@ -101,8 +110,9 @@ class Batches:
 
     def next(self) -> tuple[Tensor, Tensor]:
         """(B, T) inputs and (B, T) targets: one gather, no loop."""
-        starts = torch.randint(len(self.tokens) - self.context_length, (self.batch_size, 1),
-                               generator=self.generator)
+        starts = torch.randint(
+            len(self.tokens) - self.context_length, (self.batch_size, 1), generator=self.generator
+        )
         windows = self.tokens[starts.to(self.tokens.device) + self._window]  # (B, T + 1)
         return windows[:, :-1], windows[:, 1:]
 
@@ -115,8 +125,10 @@ class Batches:
         self.generator.set_state(state["generator"].cpu())
 
 
-def make_optimizer(model: nn.Module, name: str = "adamw", lr: float = 1e-3) -> torch.optim.Optimizer:
-    """"adamw" (PyTorch's defaults) or "adam-2017": β = (0.9, 0.98), ε = 1e-9 (Vaswani, 5.3).
+def make_optimizer(
+    model: nn.Module, name: str = "adamw", lr: float = 1e-3
+) -> torch.optim.Optimizer:
+    """ "adamw" (PyTorch's defaults) or "adam-2017": β = (0.9, 0.98), ε = 1e-9 (Vaswani, 5.3).
 
     Raises:
         ValueError: another name, or a rate that is not positive.
@@ -147,9 +159,18 @@ class Trainer:
         ValueError: a size or rate that is not positive.
     """
 
-    def __init__(self, model: nn.Module, batches: BatchSource, *, steps: int, lr: float = 1e-3,
-                 schedule: Callable[[int], float] | None = None, optimizer: str = "adamw",
-                 label_smoothing: float = 0.0, ignore_index: int = -100) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        batches: BatchSource,
+        *,
+        steps: int,
+        lr: float = 1e-3,
+        schedule: Callable[[int], float] | None = None,
+        optimizer: str = "adamw",
+        label_smoothing: float = 0.0,
+        ignore_index: int = -100,
+    ) -> None:
         require_positive(steps=steps)
         self.model, self.batches, self.steps, self.lr = model, batches, steps, lr
         self.schedule, self.label_smoothing = schedule, label_smoothing
@@ -170,16 +191,25 @@ class Trainer:
                 group["lr"] = rate
         *inputs, targets = self.batches.next()
         logits = self.model(*inputs)  # (B, T, V)
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(),
-                               label_smoothing=self.label_smoothing,
-                               ignore_index=self.ignore_index)
+        loss = F.cross_entropy(
+            logits.flatten(0, 1),
+            targets.flatten(),
+            label_smoothing=self.label_smoothing,
+            ignore_index=self.ignore_index,
+        )
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
         return loss.detach()
 
-    def run(self, until: int | None = None, *, progress: bool = True, label: str = "training",
-            on_step: Callable[[Trainer], None] | None = None) -> list[float]:
+    def run(
+        self,
+        until: int | None = None,
+        *,
+        progress: bool = True,
+        label: str = "training",
+        on_step: Callable[[Trainer], None] | None = None,
+    ) -> list[float]:
         """Train up to step ``until`` (all of them by default); returns every loss so far.
 
         Args:
@@ -191,14 +221,23 @@ class Trainer:
         """
         until = self.steps if until is None else min(until, self.steps)
         self.model.train()
-        bar = tqdm(total=self.steps, initial=self.step, desc=label, unit="step",
-                   disable=not progress, file=sys.stderr, mininterval=0.5)
+        bar = tqdm(
+            total=self.steps,
+            initial=self.step,
+            desc=label,
+            unit="step",
+            disable=not progress,
+            file=sys.stderr,
+            mininterval=0.5,
+        )
         with bar:
             while self.step < until:
                 loss = float(self.advance())
                 if not math.isfinite(loss):
-                    raise FloatingPointError(f"{label}: the loss is {loss} at step "
-                                             f"{self.step + 1}; lower the learning rate {self.lr}")
+                    raise FloatingPointError(
+                        f"{label}: the loss is {loss} at step "
+                        f"{self.step + 1}; lower the learning rate {self.lr}"
+                    )
                 self.losses.append(loss)
                 bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
                 bar.update()
@@ -208,9 +247,13 @@ class Trainer:
 
     def state_dict(self) -> dict[str, Any]:
         """All that :meth:`load_state_dict` needs to go on as if never stopped."""
-        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                "batches": self.batches.state_dict(), "losses": list(self.losses),
-                "torch_rng": torch.get_rng_state()}
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "batches": self.batches.state_dict(),
+            "losses": list(self.losses),
+            "torch_rng": torch.get_rng_state(),
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from ``state``."""
@@ -230,16 +273,18 @@ def windows(tokens: Tensor, context_length: int) -> tuple[Tensor, Tensor]:
     require_positive(context_length=context_length)
     N = (len(tokens) - 1) // context_length
     if N < 1:
-        raise ValueError(f"{len(tokens)} tokens are too few for a window of {context_length} and "
-                         "the token after it")
+        raise ValueError(
+            f"{len(tokens)} tokens are too few for a window of {context_length} and "
+            "the token after it"
+        )
     cut = N * context_length
-    return (tokens[:cut].reshape(N, context_length),
-            tokens[1 : cut + 1].reshape(N, context_length))
+    return (tokens[:cut].reshape(N, context_length), tokens[1 : cut + 1].reshape(N, context_length))
 
 
 @torch.no_grad()
-def perplexity(model: nn.Module, tokens: Tensor, context_length: int, batch_size: int = 64
-               ) -> float:
+def perplexity(
+    model: nn.Module, tokens: Tensor, context_length: int, batch_size: int = 64
+) -> float:
     """``exp`` of the mean loss over all positions of the text's non-overlapping windows.
 
     The model is put in evaluation mode and left in the mode it was found in.

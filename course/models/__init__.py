@@ -5,5 +5,12 @@ from course.models.encoder_decoder import EncoderDecoder
 from course.models.gpt import GPT
 from course.models.ladder import RUNGS, Rung, build_rung
 
-__all__ = ["GPT", "RUNGS", "EncoderDecoder", "Rung", "build_rung", "count_parameters",
-           "gpt_parameters"]
+__all__ = [
+    "GPT",
+    "RUNGS",
+    "EncoderDecoder",
+    "Rung",
+    "build_rung",
+    "count_parameters",
+    "gpt_parameters",
+]

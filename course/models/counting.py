@@ -12,8 +12,9 @@ def count_parameters(model: nn.Module) -> int:
     return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
-def gpt_parameters(d_model: int, n_layers: int, vocab_size: int, context_length: int
-                   ) -> dict[str, int]:
+def gpt_parameters(
+    d_model: int, n_layers: int, vocab_size: int, context_length: int
+) -> dict[str, int]:
     """The exact counts of a GPT-2 shaped model: all biases, tied output, a final norm.
 
     A block has ``4C² + 4C`` in attention, ``8C² + 5C`` in its MLP and ``4C`` in its two norms:
@@ -26,8 +27,9 @@ def gpt_parameters(d_model: int, n_layers: int, vocab_size: int, context_length:
     Raises:
         ValueError: a size below 1.
     """
-    require_positive(d_model=d_model, n_layers=n_layers, vocab_size=vocab_size,
-                     context_length=context_length)
+    require_positive(
+        d_model=d_model, n_layers=n_layers, vocab_size=vocab_size, context_length=context_length
+    )
     C = d_model
     counts = {
         "token_embedding": vocab_size * C,
@@ -39,6 +41,10 @@ def gpt_parameters(d_model: int, n_layers: int, vocab_size: int, context_length:
     counts["block"] = counts["attention"] + counts["feed_forward"] + counts["norms"]
     counts["blocks"] = n_layers * counts["block"]
     counts["final_norm"] = 2 * C
-    counts["total"] = (counts["token_embedding"] + counts["position_embedding"]
-                       + counts["blocks"] + counts["final_norm"])
+    counts["total"] = (
+        counts["token_embedding"]
+        + counts["position_embedding"]
+        + counts["blocks"]
+        + counts["final_norm"]
+    )
     return counts

@@ -35,23 +35,57 @@ class EncoderDecoder(nn.Module):
         ValueError: a size below 1, C not divisible by H, or C odd.
     """
 
-    def __init__(self, vocab_size: int, d_model: int = 512, n_heads: int = 8, n_layers: int = 6,
-                 d_ff: int = 2048, context_length: int = 512, dropout: float = 0.1,
-                 shared: bool = True, *, norm: str = "post", activation: str = "relu") -> None:
+    encoding: Tensor  # (context_length, C)
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int = 512,
+        n_heads: int = 8,
+        n_layers: int = 6,
+        d_ff: int = 2048,
+        context_length: int = 512,
+        dropout: float = 0.1,
+        shared: bool = True,
+        *,
+        norm: str = "post",
+        activation: str = "relu",
+    ) -> None:
         super().__init__()
         require_positive(vocab_size=vocab_size, n_layers=n_layers, context_length=context_length)
         self.vocab_size, self.d_model, self.context_length = vocab_size, d_model, context_length
         self.encoder = nn.ModuleList(
-            Block(d_model, n_heads, context_length, dropout, norm=norm, d_ff=d_ff,
-                  activation=activation, qkv_bias=True, causal=False) for _ in range(n_layers))
+            Block(
+                d_model,
+                n_heads,
+                context_length,
+                dropout,
+                norm=norm,
+                d_ff=d_ff,
+                activation=activation,
+                qkv_bias=True,
+                causal=False,
+            )
+            for _ in range(n_layers)
+        )
         self.decoder = nn.ModuleList(
-            DecoderLayer(d_model, n_heads, context_length, dropout, norm=norm, d_ff=d_ff,
-                         activation=activation) for _ in range(n_layers))
+            DecoderLayer(
+                d_model,
+                n_heads,
+                context_length,
+                dropout,
+                norm=norm,
+                d_ff=d_ff,
+                activation=activation,
+            )
+            for _ in range(n_layers)
+        )
         final = nn.LayerNorm if norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = final(d_model), final(d_model)
         self.source_embedding = nn.Embedding(vocab_size, d_model)
-        self.target_embedding = self.source_embedding if shared else nn.Embedding(vocab_size,
-                                                                                  d_model)
+        self.target_embedding = (
+            self.source_embedding if shared else nn.Embedding(vocab_size, d_model)
+        )
         self.output = nn.Linear(d_model, vocab_size, bias=not shared)
         for embedding in {self.source_embedding, self.target_embedding}:
             nn.init.normal_(embedding.weight, std=d_model**-0.5)
@@ -78,9 +112,14 @@ class EncoderDecoder(nn.Module):
             x = block(x, mask=mask)
         return cast(Tensor, self.encoder_norm(x))
 
-    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor | None = None,
-               return_weights: bool = False, cache: list[KVCache] | None = None
-               ) -> Tensor | tuple[Tensor, list[Tensor]]:
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor | None = None,
+        return_weights: bool = False,
+        cache: list[KVCache] | None = None,
+    ) -> Tensor | tuple[Tensor, list[Tensor]]:
         """Target ids (B, T) and memory (B, S, C) → logits (B, T, V), and the cross weights.
 
         Args:
@@ -101,11 +140,19 @@ class EncoderDecoder(nn.Module):
         """An empty key–value cache of the decoder's self-attention, one part a layer."""
         weight = self.source_embedding.weight
         attentions = [cast(DecoderLayer, layer).attention for layer in self.decoder]
-        return [KVCache(batch, a.n_heads, self.context_length, a.d_head, device=weight.device,
-                        dtype=weight.dtype) for a in attentions]
+        return [
+            KVCache(
+                batch,
+                a.n_heads,
+                self.context_length,
+                a.d_head,
+                device=weight.device,
+                dtype=weight.dtype,
+            )
+            for a in attentions
+        ]
 
-    def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None
-                ) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Teacher forcing: source (B, S), target so far (B, T) → logits (B, T, V)."""
         memory = self.encode(source, source_mask)
         return cast(Tensor, self.decode(target, memory, source_mask))

@@ -38,30 +38,55 @@ class GPT(nn.Module):
         ValueError: a size below 1, or an unknown word.
     """
 
-    def __init__(self, vocab_size: int, context_length: int, d_model: int, n_heads: int,
-                 n_layers: int, dropout: float = 0.0, *, qkv_bias: bool = True,
-                 tied: bool = True, positions: str = "learned", norm: str = "pre",
-                 activation: str = "gelu", rope_scale: float = 1.0) -> None:
+    encoding: Tensor  # (context_length, C), with positions="sinusoidal"
+
+    def __init__(
+        self,
+        vocab_size: int,
+        context_length: int,
+        d_model: int,
+        n_heads: int,
+        n_layers: int,
+        dropout: float = 0.0,
+        *,
+        qkv_bias: bool = True,
+        tied: bool = True,
+        positions: str = "learned",
+        norm: str = "pre",
+        activation: str = "gelu",
+        rope_scale: float = 1.0,
+    ) -> None:
         super().__init__()
         require_positive(vocab_size=vocab_size, context_length=context_length, n_layers=n_layers)
         require_rate(dropout)
         if positions not in POSITIONS or norm not in ("pre", "post"):
-            raise ValueError(f"positions must be one of {POSITIONS} and norm pre or post, got "
-                             f"{positions!r} and {norm!r}")
+            raise ValueError(
+                f"positions must be one of {POSITIONS} and norm pre or post, got "
+                f"{positions!r} and {norm!r}"
+            )
         self.vocab_size, self.context_length = vocab_size, context_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = None
         if positions == "learned":
             self.position_embedding = nn.Embedding(context_length, d_model)
         elif positions == "sinusoidal":
-            self.register_buffer("encoding", sinusoidal(context_length, d_model),
-                                 persistent=False)
+            self.register_buffer("encoding", sinusoidal(context_length, d_model), persistent=False)
         self.positions = positions
         inside = positions if positions in ("rope", "alibi") else "none"
         self.blocks = nn.ModuleList(
-            Block(d_model, n_heads, context_length, dropout, norm=norm, activation=activation,
-                  qkv_bias=qkv_bias, positions=inside, rope_scale=rope_scale)
-            for _ in range(n_layers))
+            Block(
+                d_model,
+                n_heads,
+                context_length,
+                dropout,
+                norm=norm,
+                activation=activation,
+                qkv_bias=qkv_bias,
+                positions=inside,
+                rope_scale=rope_scale,
+            )
+            for _ in range(n_layers)
+        )
         self.dropout = nn.Dropout(dropout)
         # A post-norm stack ends in a norm already.
         self.final_norm = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
@@ -84,8 +109,17 @@ class GPT(nn.Module):
         """An empty key–value cache, one part a block, for ``batch`` rows."""
         weight = self.token_embedding.weight
         attentions = [cast(Block, block).attention for block in self.blocks]
-        return [KVCache(batch, a.n_heads, self.context_length, a.d_head, device=weight.device,
-                        dtype=weight.dtype) for a in attentions]
+        return [
+            KVCache(
+                batch,
+                a.n_heads,
+                self.context_length,
+                a.d_head,
+                device=weight.device,
+                dtype=weight.dtype,
+            )
+            for a in attentions
+        ]
 
     def embed(self, idx: Tensor, start: int = 0) -> Tensor:
         """Token plus position, ids (B, T) → (B, T, C); the first token stands at ``start``."""
@@ -97,8 +131,9 @@ class GPT(nn.Module):
             x = x + self.encoding[places].to(x.dtype)
         return cast(Tensor, self.dropout(x))
 
-    def forward(self, idx: Tensor, cache: list[KVCache] | None = None,
-                return_weights: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
+    def forward(
+        self, idx: Tensor, cache: list[KVCache] | None = None, return_weights: bool = False
+    ) -> Tensor | tuple[Tensor, list[Tensor]]:
         """Token ids (B, T) → logits (B, T, V), and each block's weights (B, H, T, S) on request.
 
         Args:
@@ -112,10 +147,12 @@ class GPT(nn.Module):
         require_tokens(idx, self.vocab_size, self.context_length)
         start = cache[0].length if cache else 0
         require_length(start + idx.shape[1], self.context_length)
-        x, maps = self.embed(idx, start), []
+        x = self.embed(idx, start)
+        maps: list[Tensor] = []
         for i, block in enumerate(self.blocks):
-            result = block(x, return_weights, cache[i] if cache else None)
-            x, weights = result if return_weights else (result, None)
-            maps.append(weights)
+            x = block(x, return_weights, cache[i] if cache else None)
+            if return_weights:
+                x, weights = x
+                maps.append(weights)
         logits = self.output(self.final_norm(x))  # (B, T, V)
         return (logits, maps) if return_weights else logits

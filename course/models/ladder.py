@@ -46,8 +46,9 @@ class LadderModel(nn.Module):
         ValueError: a size below 1.
     """
 
-    def __init__(self, vocab_size: int, d_model: int, context_length: int, layers: nn.Module,
-                 positions: bool) -> None:
+    def __init__(
+        self, vocab_size: int, d_model: int, context_length: int, layers: nn.Module, positions: bool
+    ) -> None:
         super().__init__()
         require_positive(vocab_size=vocab_size, d_model=d_model, context_length=context_length)
         self.vocab_size, self.context_length = vocab_size, context_length
@@ -104,31 +105,96 @@ def _blocks(n: int, norm: str) -> Callable[[int, int, int], nn.Module]:
 
 
 _LADDER = (
-    Rung("no-context", "no context: token → linear", 59.71, "the token alone", False,
-         lambda C, H, T: nn.Identity()),
-    Rung("average", "the causal average instead of the token", 248.0, "the average", False,
-         lambda C, H, T: CausalAverage(T), approximate=True),
-    Rung("average-positions", "the same with positions added before averaging", 246.0,
-         "learned positions", True, lambda C, H, T: CausalAverage(T), approximate=True),
-    Rung("token-plus-average", "token (with positions) plus the average", 60.45, "the residual",
-         True, lambda C, H, T: Residual(CausalAverage(T))),
-    Rung("head-instead", "one head instead of the token", 55.5, "learned weights", True,
-         lambda C, H, T: Head(C, C, T), approximate=True),
-    Rung("head", "one head plus the token", 46.5, "the residual", True,
-         lambda C, H, T: Residual(Head(C, C, T)), approximate=True),
-    Rung("four-heads", "four heads with an output projection, plus the token", 43.5,
-         "heads and W_o", True, _four_heads, approximate=True),
-    Rung("feed-forward", "plus a feed-forward network, no norms", 39.9, "the MLP", True,
-         _blocks(1, "none"), approximate=True),
-    Rung("one-block", "plus LayerNorms: one block", 38.07, "three LayerNorms", True,
-         _blocks(1, "pre")),
+    Rung(
+        "no-context",
+        "no context: token → linear",
+        59.71,
+        "the token alone",
+        False,
+        lambda C, H, T: nn.Identity(),
+    ),
+    Rung(
+        "average",
+        "the causal average instead of the token",
+        248.0,
+        "the average",
+        False,
+        lambda C, H, T: CausalAverage(T),
+        approximate=True,
+    ),
+    Rung(
+        "average-positions",
+        "the same with positions added before averaging",
+        246.0,
+        "learned positions",
+        True,
+        lambda C, H, T: CausalAverage(T),
+        approximate=True,
+    ),
+    Rung(
+        "token-plus-average",
+        "token (with positions) plus the average",
+        60.45,
+        "the residual",
+        True,
+        lambda C, H, T: Residual(CausalAverage(T)),
+    ),
+    Rung(
+        "head-instead",
+        "one head instead of the token",
+        55.5,
+        "learned weights",
+        True,
+        lambda C, H, T: Head(C, C, T),
+        approximate=True,
+    ),
+    Rung(
+        "head",
+        "one head plus the token",
+        46.5,
+        "the residual",
+        True,
+        lambda C, H, T: Residual(Head(C, C, T)),
+        approximate=True,
+    ),
+    Rung(
+        "four-heads",
+        "four heads with an output projection, plus the token",
+        43.5,
+        "heads and W_o",
+        True,
+        _four_heads,
+        approximate=True,
+    ),
+    Rung(
+        "feed-forward",
+        "plus a feed-forward network, no norms",
+        39.9,
+        "the MLP",
+        True,
+        _blocks(1, "none"),
+        approximate=True,
+    ),
+    Rung(
+        "one-block",
+        "plus LayerNorms: one block",
+        38.07,
+        "three LayerNorms",
+        True,
+        _blocks(1, "pre"),
+    ),
     Rung("two-blocks", "two blocks", 40.57, "a second block", True, _blocks(2, "pre")),
 )
 RUNGS: dict[str, Rung] = {rung.slug: rung for rung in _LADDER}
 
 
-def build_rung(slug: str, vocab_size: int = 1024, d_model: int = 128, n_heads: int = 4,
-               context_length: int = 128) -> LadderModel:
+def build_rung(
+    slug: str,
+    vocab_size: int = 1024,
+    d_model: int = 128,
+    n_heads: int = 4,
+    context_length: int = 128,
+) -> LadderModel:
     """The model of one rung, freshly initialised from torch's current random state.
 
     Raises:
