@@ -3,9 +3,8 @@
 A text is split into words by GPT-2's pattern, each word is its UTF-8 bytes (ids 0 to 255), and
 training repeats one step: the pair of neighbouring tokens met most often becomes a new token.
 
-Inside this module a word is a *string whose characters are token ids*, ``chr(id)``. A pair is a
-string of two characters, and merging it everywhere is ``str.replace``, which goes from left to
-right without overlaps, exactly as the algorithm asks, at the speed of C.
+As in :mod:`course.merges`, tokens are kept as *strings whose characters are token ids*, so that to
+merge a pair everywhere is ``str.replace``.
 
 Sources: Sennrich et al. 2016, "Neural machine translation of rare words with subword units",
 algorithm 1 (counts weighted by word frequency); Radford et al. 2019 (bytes, the split pattern).
@@ -17,9 +16,8 @@ import io
 import json
 import warnings
 import zipfile
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush, heapreplace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +26,13 @@ import regex
 
 from course.corpus import Corpus, load_corpus
 from course.files import atomic_write_bytes, atomic_write_text, cache_dir
+from course.merges import N_BYTES, learn_merges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from torch import LongTensor
+    from torch import Tensor
 
-N_BYTES = 256
 # GPT-2's pattern. No two of its first four alternatives can begin at the same character, so their
 # order is free: letters stand first because they are the common case, which halves the time.
 SPLIT_PATTERN = r" ?\p{L}++|'(?:[sdmt]|ll|ve|re)| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s+(?!\S)|\s+"
@@ -65,7 +63,7 @@ class Tokenizer:
         for a, b in self.merges:
             new = len(self._bytes)
             if not (0 <= a < new and 0 <= b < new):
-                raise ValueError(f"merge {new - N_BYTES} joins {a} and {b}, but must use ids < {new}")
+                raise ValueError(f"merge {new - N_BYTES} joins ids {a} and {b}, not both < {new}")
             self._bytes.append(self._bytes[a] + self._bytes[b])
         if len(set(self.merges)) < len(self.merges):
             twice = Counter(self.merges).most_common(1)[0]
@@ -89,7 +87,7 @@ class Tokenizer:
         _check_unicode(text)
         frequency = Counter(_SPLIT.findall(text))
         words = [_as_tokens(word) for word in frequency]
-        merges = _learn(words, list(frequency.values()), vocab_size - N_BYTES)
+        merges = learn_merges(words, list(frequency.values()), vocab_size - N_BYTES)
         if len(merges) < vocab_size - N_BYTES:
             raise ValueError(
                 f"vocab_size {vocab_size} needs {vocab_size - N_BYTES} merges, but this text of "
@@ -115,7 +113,7 @@ class Tokenizer:
         return [ord(token) for token in self._encode(text)]
 
     def encode_array(self, text: str) -> np.ndarray:
-        """The ids of ``text`` as an ``int64`` array of shape ``(n_tokens,)``; see :meth:`encode`."""
+        """The ids of ``text`` as an ``int64`` array ``(n_tokens,)``; see :meth:`encode`."""
         # One UTF-32 code unit is one character, that is one token id.
         units = self._encode(text).encode("utf-32-le", "surrogatepass")
         return np.frombuffer(units, dtype="<u4").astype(np.int64)
@@ -124,7 +122,7 @@ class Tokenizer:
         _check_unicode(text)
         words = _SPLIT.findall(text)
         if len(self._words) > _MAX_REMEMBERED:
-            self._words.clear()
+            self._words = {}  # a new one: another thread may be reading the old
         known = self._words
         unknown = [word for word in dict.fromkeys(words) if word not in known]
         if unknown:
@@ -205,19 +203,14 @@ class Tokenizer:
             if data.get("split_pattern") != SPLIT_PATTERN:
                 raise ValueError(f"it splits by another pattern: {data.get('split_pattern')!r}")
             tokenizer = cls(_checked_pair(pair) for pair in data["merges"])
-            if data.get("vocab_size") != tokenizer.vocab_size:
-                raise ValueError(
-                    f"it says vocab_size {data.get('vocab_size')} and has "
-                    f"{len(tokenizer.merges)} merges"
-                )
+            if (said := data.get("vocab_size")) != tokenizer.vocab_size:
+                raise ValueError(f"vocab_size {said} but {len(tokenizer.merges)} merges")
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is not a saved tokenizer: {error}") from error
         return tokenizer
 
     def __eq__(self, other: object) -> bool:
         return self.merges == other.merges if isinstance(other, Tokenizer) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Tokenizer(vocab_size={self.vocab_size})"
@@ -243,90 +236,6 @@ def _check_unicode(text: str) -> None:
         ) from None
 
 
-def _learn(words: list[str], frequency: Sequence[int], n_merges: int) -> list[tuple[int, int]]:
-    """Learn up to ``n_merges`` merges; ``words`` (in order of first occurrence) end up merged.
-
-    Counting all pairs again after each merge would be the textbook's way. Here the counts are
-    kept, and a merge touches only the words that hold its pair. A merge can only take away
-    occurrences of the pairs there were (its new pairs all hold the new token), so what the heap
-    says of a pair is never too low: look at the best, and put it back if it has fallen since.
-    """
-    counts: dict[str, int] = defaultdict(int)
-    homes: dict[str, list[int]] = defaultdict(list)  # pair → words that hold it or once did
-    for i, word in enumerate(words):
-        for a, b in zip(word, word[1:], strict=False):
-            counts[a + b] += frequency[i]
-            homes[a + b].append(i)
-    width = [1] * N_BYTES  # of each token, in bytes
-
-    def place(pair: str) -> tuple[int, int]:
-        """Where the pair is met first: the word, and the byte in it."""
-        home = next(i for i in homes[pair] if pair in words[i])
-        before = words[home][: words[home].index(pair)]
-        return home, sum(width[ord(token)] for token in before)
-
-    heap = [(-count, *place(pair), pair) for pair, count in counts.items()]
-    heapify(heap)
-    merges: list[tuple[int, int]] = []
-    while heap and len(merges) < n_merges:
-        pair = heap[0][-1]
-        if not counts[pair]:
-            heappop(heap)
-            continue
-        now = (-counts[pair], *place(pair), pair)
-        if now != heap[0]:
-            heapreplace(heap, now)
-            continue
-        heappop(heap)
-        new = chr(N_BYTES + len(merges))
-        merges.append((ord(pair[0]), ord(pair[1])))
-        width.append(width[ord(pair[0])] + width[ord(pair[1])])
-        made = _merge(pair, new, words, frequency, counts, homes)
-        for other in made:
-            if counts[other]:
-                heappush(heap, (-counts[other], *place(other), other))
-    return merges
-
-
-def _merge(
-    pair: str,
-    new: str,
-    words: list[str],
-    frequency: Sequence[int],
-    counts: dict[str, int],
-    homes: dict[str, list[int]],
-) -> dict[str, None]:
-    """Replace ``pair`` by ``new`` in ``words``, keep ``counts`` and ``homes``; the pairs made."""
-    made: dict[str, None] = {}
-    first, second = pair
-    for i in dict.fromkeys(homes.pop(pair)):
-        parts = words[i].split(pair)
-        if len(parts) == 1:
-            continue
-        f = frequency[i]
-        words[i] = new.join(parts)
-        for left, right in zip(parts, parts[1:], strict=False):
-            # What stood before and after this occurrence; an empty part means another one.
-            if left:
-                counts[left[-1] + first] -= f
-                counts[left[-1] + new] += f
-                homes[left[-1] + new].append(i)
-                made[left[-1] + new] = None
-            if right:
-                counts[second + right[0]] -= f
-                counts[new + right[0]] += f
-                homes[new + right[0]].append(i)
-                made[new + right[0]] = None
-        for k, part in enumerate(parts[1:-1]):
-            if not part:
-                counts[second + first] -= f
-                counts[new + new] += f
-                homes[new + new].append(i)
-                made[new + new] = None
-    counts[pair] = 0
-    return made
-
-
 @dataclass(frozen=True)
 class TokenizedCorpus:
     """A corpus as ids, split in order: the first nine tenths to train on, the rest held out.
@@ -336,8 +245,8 @@ class TokenizedCorpus:
 
     corpus: Corpus
     tokenizer: Tokenizer
-    train: LongTensor
-    held_out: LongTensor
+    train: Tensor
+    held_out: Tensor
 
 
 def load_tokens(corpus: Corpus | None = None, vocab_size: int = 1024) -> TokenizedCorpus:
