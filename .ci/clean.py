@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Remove what was built. What was installed (.venv, _build/npm) and a class's work (class/) stay."""
+"""Remove what was built; what was installed (.venv, _build/npm) and class/ stay."""
 
 import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KEEP = {"npm", ".setup-lock"}  # installed by set-up: the next build needs no network
+UNTOUCHED = {".git", ".venv", "class"}
 CACHES = {
     ".hypothesis",
     ".import_linter_cache",
@@ -36,7 +37,7 @@ def main():
     for top in sorted(ROOT.iterdir()):
         if top.name in CACHES:
             remove(top)
-        elif top.is_dir() and not top.is_symlink() and not top.name.startswith((".venv", ".git", "class")):
+        elif top.name not in UNTOUCHED and top.is_dir() and not top.is_symlink():
             for path in sorted(top.rglob("*"), reverse=True):
                 if path.name in CACHES and "node_modules" not in path.parts:
                     remove(path)

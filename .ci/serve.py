@@ -31,7 +31,9 @@ def main():
     except (OSError, OverflowError) as error:
         print("serve: port {}: {}; try make serve PORT=8001".format(port, error), file=sys.stderr)
         return 2
-    print("the book is at http://127.0.0.1:{}/ (Ctrl-C ends)".format(server.server_port), flush=True)
+    print(
+        "the book is at http://127.0.0.1:{}/ (Ctrl-C ends)".format(server.server_port), flush=True
+    )
     try:
         server.serve_forever()
     except KeyboardInterrupt:

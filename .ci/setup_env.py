@@ -178,14 +178,10 @@ def install_cpu_torch():
     if has_cpu_torch():
         return
     print("[2/4] torch {}, the build for the CPU".format(torch_pin()), flush=True)
-    wanted = "torch=={}{}".format(
-        torch_pin(), "+cpu" if sys.platform.startswith("linux") else ""
-    )
-    look = [str(PYTHON), "-m", "pip", "download", "--no-deps", "--quiet", "--dest"]
-    wheels = ROOT / "_build" / "wheels"
-    if subprocess.call(look + [str(wheels), wanted], stderr=subprocess.DEVNULL) == 0:
-        pip_install("--find-links", wheels, wanted)
-        shutil.rmtree(str(wheels))
+    wanted = "torch=={}{}".format(torch_pin(), "+cpu" if sys.platform.startswith("linux") else "")
+    look = [str(PYTHON), "-m", "pip", "install", "--dry-run", "--no-deps", "--quiet", wanted]
+    if subprocess.call(look, stderr=subprocess.DEVNULL) == 0:
+        pip_install(wanted)
         return
     print("pip knows of no {}; asking uv for it".format(wanted), flush=True)
     pip_install("uv")
