@@ -310,8 +310,8 @@ class MultiHeadAttention(nn.Module):
 
     def _allowed(self, T: int, S: int, mask: Tensor | None, device: torch.device) -> Tensor | None:
         """The joint mask, (T, S) or broadcastable to (B, H, T, S); None where all may attend."""
-        if mask is not None and mask.dtype != torch.bool:
-            require_mask(mask, (T, S))
+        if mask is not None:
+            require_mask(mask, (*mask.shape[:-2], T, S))
         # A single new token may look at everything that came before it.
         causal = causal_mask(T, S, device) if self.causal and T > 1 else None
         if mask is None or causal is None:
