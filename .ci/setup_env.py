@@ -104,7 +104,7 @@ def run(command, **options):
     try:
         subprocess.run([str(part) for part in command], check=True, **options)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SetupError("{} (run the same make command again to go on)".format(error))
+        raise SetupError("{} (run the same command again to go on)".format(error)) from error
 
 
 def pip_works():
@@ -124,6 +124,12 @@ def pip_works():
 def make_venv(asked):
     """Create .venv; one left half-made by an interruption is made again."""
     if pip_works():
+        here = version_of(PYTHON)
+        if asked and version_of(find_python(asked)) != here:
+            raise SetupError(
+                "PYTHON={}, but .venv was made from Python {}.{}; delete .venv to make it "
+                "anew".format(asked, *here)
+            )
         return
     python = find_python(asked)
     print("[1/4] a virtual environment in .venv, from {}".format(python), flush=True)
@@ -133,12 +139,12 @@ def make_venv(asked):
         raise SetupError(
             "{}\nOn Debian and Ubuntu the venv module is a package of its own: "
             "sudo apt-get install python3-venv".format(error)
-        )
+        ) from error
 
 
 def pip_install(*arguments):
     """`pip install` into .venv, held to the tested versions."""
-    run([PYTHON, "-m", "pip", "install", "-c", ROOT / "constraints.txt"] + list(arguments))
+    run([PYTHON, "-m", "pip", "install", "-c", ROOT / "constraints.txt", *arguments])
 
 
 def torch_pin():
@@ -225,7 +231,7 @@ def install_npm():
 def hold_lock():
     """Wait for another set-up of this same clone; the lock goes when the process ends."""
     (ROOT / "_build").mkdir(exist_ok=True)
-    lock = open(str(ROOT / "_build" / ".setup-lock"), "w")
+    lock = open(str(ROOT / "_build" / ".setup-lock"), "w")  # noqa: SIM115  (main closes it)
     try:
         import fcntl
     except ImportError:  # not on Windows, where make is not either
@@ -242,13 +248,18 @@ def set_up(asked, torch):
     """Bring .venv and _build/npm up to date; returns whether there was anything to do."""
     if torch not in ("", "cpu"):
         raise SetupError(
-            "TORCH={} is unknown: TORCH=cpu takes the build without CUDA, no TORCH the default one; "
-            "any other build of torch {} may be installed into .venv by hand".format(
+            "TORCH={} is unknown: TORCH=cpu takes the build without CUDA, no TORCH the default "
+            "one; any other build of torch {} may be installed into .venv by hand".format(
                 torch, torch_pin()
             )
         )
     key = digest(ROOT / "pyproject.toml", ROOT / "constraints.txt")
-    done = is_current(VENV, key) and PYTHON.exists() and (torch != "cpu" or has_cpu_torch())
+    done = (
+        not asked
+        and is_current(VENV, key)
+        and PYTHON.exists()
+        and (torch != "cpu" or has_cpu_torch())
+    )
     if not done:
         if not is_current(VENV, key):
             print(SIZE, flush=True)

@@ -46,7 +46,7 @@ class Stage:
 
 @dataclass
 class Outcome:
-    """How a stage ended: passed, FAILED, skipped or not run, and why."""
+    """How a stage ended: passed, FAILED, skipped, not run or left out, and why."""
 
     stage: str
     state: str
@@ -223,7 +223,7 @@ def run_slow(budget: float | None, done: dict[str, Outcome]) -> list[Outcome]:
         title = f"slow {number}"
         # A file is begun with five minutes left and may take all that is left, never more.
         if left is not None and left < 5:
-            outcomes.append(Outcome(title, "not run", reason=f"{name}: {left:.0f} min left"))
+            outcomes.append(Outcome(title, "left out", reason=f"{name}: {left:.0f} min left"))
             continue
         stage = Stage(
             title, name, [pytest(title, "-m", "slow", name)], minutes=60 if left is None else left
@@ -244,14 +244,7 @@ def summary(outcomes: list[Outcome]) -> bool:
         told = ", ".join(f"{value} {key}" for key, value in one.counts.items() if value)
         notes = "; ".join(part for part in (told, one.reason) if part)
         print(f"{one.stage:<10} {one.state:<8} {one.seconds:7.1f} s  {notes}")
-    wrong = [
-        one.stage
-        for one in outcomes
-        if one.state in ("FAILED", "not run") and not one.stage.startswith("slow")
-    ]
-    wrong += [
-        one.stage for one in outcomes if one.state == "FAILED" and one.stage.startswith("slow")
-    ]
+    wrong = [one.stage for one in outcomes if one.state in ("FAILED", "not run")]
     if wrong:
         print(f"not passed: {', '.join(wrong)}")
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
@@ -274,10 +267,8 @@ def main() -> int:
     done: dict[str, Outcome] = {}
     for stage in known:
         if not names or stage.name in names:
-            done[stage.name] = run_stage(stage, done)
-            print(
-                f"--- {stage.name}: {done[stage.name].state} {done[stage.name].reason}", flush=True
-            )
+            done[stage.name] = one = run_stage(stage, done)
+            print(f"--- {one.stage}: {one.state} {one.reason}".rstrip(), flush=True)
     outcomes = list(done.values())
     if arguments.slow or "slow" in names:
         outcomes += run_slow(arguments.budget_minutes, done)
