@@ -124,12 +124,6 @@ def pip_works():
 def make_venv(asked):
     """Create .venv; one left half-made by an interruption is made again."""
     if pip_works():
-        here = version_of(PYTHON)
-        if asked and version_of(find_python(asked)) != here:
-            raise SetupError(
-                "PYTHON={}, but .venv was made from Python {}.{}; delete .venv to make it "
-                "anew".format(asked, *here)
-            )
         return
     python = find_python(asked)
     print("[1/4] a virtual environment in .venv, from {}".format(python), flush=True)
@@ -158,9 +152,12 @@ def torch_pin():
 def installed_torch():
     """The version of torch in .venv, such as 2.13.0+cpu, or None."""
     code = "import importlib.metadata as m; print(m.version('torch'))"
-    done = subprocess.run(
-        [str(PYTHON), "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    try:
+        done = subprocess.run(
+            [str(PYTHON), "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:  # no .venv yet
+        return None
     return done.stdout.decode().strip() if done.returncode == 0 else None
 
 
@@ -254,14 +251,17 @@ def set_up(asked, torch):
             )
         )
     key = digest(ROOT / "pyproject.toml", ROOT / "constraints.txt")
-    done = (
-        not asked
-        and is_current(VENV, key)
-        and PYTHON.exists()
-        and (torch != "cpu" or has_cpu_torch())
-    )
+    here = version_of(PYTHON) if asked else None
+    if here and version_of(find_python(asked)) != here:
+        raise SetupError(
+            "PYTHON={}, but .venv was made from Python {}.{}; delete .venv to make it anew".format(
+                asked, *here
+            )
+        )
+    done = is_current(VENV, key) and PYTHON.exists() and (torch != "cpu" or has_cpu_torch())
     if not done:
-        if not is_current(VENV, key):
+        if installed_torch() is None:
+            find_python(asked)  # first of all whether this machine can do it
             print(SIZE, flush=True)
         make_venv(asked)
         install_packages(torch)

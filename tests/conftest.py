@@ -1,0 +1,101 @@
+"""What every test may use: the corpus, the tools a machine may lack, one set of hypothesis settings.
+
+Set ``COURSE_CORPUS`` to tiny Shakespeare's ``input.txt`` for the tests that need the real text; the
+others run on the built-in grammar. Under ``CI=true`` a missing tool is a failure, not a skip.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+IN_CI = os.environ.get("CI") == "true"
+
+# Names a tool goes by on the systems we know, and how to get it.
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OTHER_NAMES = {"chromium": CHROMIUM}
+PACKAGES = {
+    "bwrap": "bubblewrap",
+    "initdb": "postgresql",
+    "pg_ctl": "postgresql",
+    "postgres": "postgresql",
+}
+
+# Set before torch is imported: with xdist's workers side by side, each takes its share of the cores.
+_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // _workers)))
+os.environ.setdefault("MPLBACKEND", "Agg")
+# Programs of this environment (nbgrader, alembic, node) before those of the system.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A cache folder of this run's own: no test reads what an older version of the code left."""
+    if "COURSE_CACHE" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="course-tests-")
+        os.environ["COURSE_CACHE"] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        config.add_cleanup(lambda: os.environ.pop("COURSE_CACHE", None))
+    try:
+        from hypothesis import settings
+    except ModuleNotFoundError:
+        return
+    # A slow machine is no failure; in CI the same examples every time.
+    settings.register_profile("course", deadline=None, derandomize=IN_CI, print_blob=True)
+    settings.load_profile("course")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything under tests/grading carries the marker `grading`."""
+    for item in items:
+        if item.path.is_relative_to(ROOT / "tests" / "grading"):
+            item.add_marker(pytest.mark.grading)
+
+
+def find_tool(name: str) -> Path | None:
+    """Where a program is, under any of the names it goes by; PostgreSQL hides its own."""
+    for other in OTHER_NAMES.get(name, (name,)):
+        found = shutil.which(other)
+        if found:
+            return Path(found)
+    hidden = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return hidden[-1] if hidden else None
+
+
+def require_tool(name: str) -> Path:
+    """The path of a program; where it is missing the test is skipped, or fails under ``CI=true``."""
+    found = find_tool(name)
+    if found is not None:
+        return found
+    reason = f"{name} is not on this machine (apt-get install {PACKAGES.get(name, name)})"
+    if IN_CI:
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(name="require_tool", scope="session")
+def _require_tool() -> Iterator[object]:
+    """The function :func:`require_tool`, for tests that ask for it by name."""
+    yield require_tool
+
+
+@pytest.fixture(scope="session")
+def corpus_path() -> Path:
+    """Tiny Shakespeare on disk, from ``COURSE_CORPUS``; the test is skipped where it is not there.
+
+    Tests that can run on the built-in grammar should, and not ask for this.
+    """
+    given = os.environ.get("COURSE_CORPUS")
+    if not given:
+        pytest.skip("COURSE_CORPUS is not set: this test needs the tiny Shakespeare text")
+    path = Path(given)
+    if not path.is_file():
+        pytest.fail(f"COURSE_CORPUS={given} is not a file", pytrace=False)
+    return path
