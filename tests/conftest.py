@@ -1,4 +1,4 @@
-"""What every test may use: the corpus, the tools a machine may lack, one set of hypothesis settings.
+"""What every test may use: the corpus, the tools a machine may lack, hypothesis settings.
 
 Set ``COURSE_CORPUS`` to tiny Shakespeare's ``input.txt`` for the tests that need the real text; the
 others run on the built-in grammar. Under ``CI=true`` a missing tool is a failure, not a skip.
@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,16 +28,17 @@ PACKAGES = {
     "postgres": "postgresql",
 }
 
-# Set before torch is imported: with xdist's workers side by side, each takes its share of the cores.
-_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // _workers)))
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Programs of this environment (nbgrader, alembic, node) before those of the system.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A cache folder of this run's own: no test reads what an older version of the code left."""
+    """Threads, a cache folder of this run's own, and hypothesis's settings."""
+    # Before torch is imported: pytest-xdist's workers inherit it, and each takes its share.
+    workers = getattr(config.option, "numprocesses", None) or 1
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    # No test reads what an older version of the code left in the cache.
     if "COURSE_CACHE" not in os.environ:
         folder = tempfile.mkdtemp(prefix="course-tests-")
         os.environ["COURSE_CACHE"] = folder
@@ -70,7 +71,7 @@ def find_tool(name: str) -> Path | None:
 
 
 def require_tool(name: str) -> Path:
-    """The path of a program; where it is missing the test is skipped, or fails under ``CI=true``."""
+    """The path of a program; without it the test is skipped, or fails under ``CI=true``."""
     found = find_tool(name)
     if found is not None:
         return found
@@ -81,9 +82,9 @@ def require_tool(name: str) -> Path:
 
 
 @pytest.fixture(name="require_tool", scope="session")
-def _require_tool() -> Iterator[object]:
+def _require_tool() -> Callable[[str], Path]:
     """The function :func:`require_tool`, for tests that ask for it by name."""
-    yield require_tool
+    return require_tool
 
 
 @pytest.fixture(scope="session")
