@@ -1,0 +1,289 @@
+// The frame every widget of the course shares; a widget's own file follows it in the same module.
+//
+// A widget is `export default course({...})` with
+//   numbers(get)     traits → an object of numbers; the same as the Python twin's `numbers()`
+//   controls(get, t) a list of controls, each bound to one trait
+//   picture(f)       builds the picture once and returns `update(n, width)`
+//   *prepare(get)    optional: slow work before the first picture, yielding often
+// It draws only when a trait changes, at most once a frame, and nothing moves by itself.
+
+// ---------------------------------------------------------------- numbers and text
+
+/** Fixed decimals, ties away from zero, no negative zero: equal to course.widgets.numbers.fixed. */
+function fixed(x, digits, group = false) {
+  if (Number.isNaN(x)) return "–";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  let text = Math.abs(x).toFixed(digits);
+  if (group) text = text.replace(/\B(?=(\d{3})+(?!\d))/g, ",").replace(/\.(.*)$/, (m) => m.replaceAll(",", ""));
+  return (x < 0 && /[1-9]/.test(text) ? "−" : "") + text;
+}
+
+/** "{a.b:.2f}" filled from n: kinds f, d and %, a comma groups thousands, no kind is plain text. */
+function fill(template, n) {
+  return template.replace(/\{([\w.]+)(?::(,?)(?:\.(\d+))?([fd%]))?\}/g, (_, path, group, digits, kind) => {
+    const value = path.split(".").reduce((o, key) => o?.[key], n);
+    if (value === undefined || value === null) return "–";
+    if (!kind) return String(value);
+    if (kind === "%") return fixed(100 * value, +(digits ?? 0), !!group) + " %";
+    return fixed(value, kind === "d" ? 0 : +(digits ?? 6), !!group);
+  });
+}
+
+/** Softmax of one row; −∞ is masked; a row with nothing left is all zeros. */
+function softmax(scores) {
+  const top = Math.max(...scores);
+  if (top === -Infinity) return scores.map(() => 0);
+  const e = scores.map((s) => Math.exp(s - top));
+  const sum = e.reduce((a, b) => a + b, 0);
+  return e.map((x) => x / sum);
+}
+
+/** Entropy in nats of one row of weights (0 · ln 0 = 0). */
+const entropy = (weights) => weights.reduce((a, w) => (w > 0 ? a - w * Math.log(w) : a), 0);
+
+/** What course.widgets.base.Array sends: {dtype, shape, data (base64)} → a typed array with .shape. */
+function unpack(packed) {
+  if (!packed) return null;
+  const raw = atob(packed.data), bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  const kinds = { float64: Float64Array, float32: Float32Array, int32: Int32Array, int16: Int16Array, uint8: Uint8Array };
+  let out;
+  if (packed.dtype === "float16") {
+    out = Float64Array.from(new Uint16Array(bytes.buffer), (u) => {
+      const sign = u >> 15 ? -1 : 1, exponent = (u >> 10) & 31, fraction = u & 1023;
+      if (exponent === 31) return fraction ? NaN : sign * Infinity;
+      return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+    });
+  } else out = new kinds[packed.dtype](bytes.buffer);
+  out.shape = packed.shape;
+  return out;
+}
+
+// ---------------------------------------------------------------- elements
+
+const SVG = "http://www.w3.org/2000/svg";
+const SHAPES = /^(svg|g|rect|line|path|circle|text|tspan|defs|pattern|polyline|polygon)$/;
+
+/** Set attributes, skipping those that did not change (`text` is the content). */
+function attributes(node, wanted) {
+  const had = (node._had ??= {});
+  for (const [key, value] of Object.entries(wanted)) {
+    if (had[key] === value) continue;
+    had[key] = value;
+    if (key === "text") node.textContent = value;
+    else if (key.startsWith("on")) node[key] = value;
+    else if (value === null || value === undefined || value === false) node.removeAttribute(key);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  return node;
+}
+
+/** h("rect", {...}, child, …): an element, SVG or HTML by its name. */
+function h(tag, wanted = {}, ...children) {
+  const node = SHAPES.test(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  attributes(node, wanted);
+  node.append(...children);
+  return node;
+}
+
+/** The named group inside a parent, made at the first call. */
+const layer = (parent, name) => ((parent._layers ??= {})[name] ??= parent.appendChild(h("g")));
+
+/** Make the parent hold one `tag` an item, with the attributes that `each(item, i)` gives. */
+function join(parent, tag, items, each) {
+  while (parent.childNodes.length > items.length) parent.lastChild.remove();
+  items.forEach((item, i) => attributes(parent.childNodes[i] ?? parent.appendChild(h(tag)), each(item, i)));
+  return parent;
+}
+
+// ---------------------------------------------------------------- the controls
+
+let serial = 0;
+const near = (values, x) => values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
+
+/** One control: {element, show()}; `f.set` is called with the trait's new value. */
+function control(f, c) {
+  const id = `cw-control-${++serial}`, t = f.t;
+  const name = h("span", { class: "cw-name", text: c.label });
+  if (c.kind === "range") {
+    // A ladder of values (c.values) is how a logarithmic slider is made: equal steps, growing values.
+    const text = (v) => (c.text ? c.text(v) : String(v));
+    const input = h("input", { type: "range", id, "data-trait": c.trait, step: c.values ? 1 : c.step ?? 1 });
+    const now = h("output", { class: "cw-now", for: id, "aria-hidden": "true" });
+    const ends = h("span", { class: "cw-ends", "aria-hidden": "true" }, h("span"), h("span"), h("span"));
+    const show = () => {
+      const v = f.get(c.trait), values = typeof c.values === "function" ? c.values() : c.values;
+      const [min, max] = values ? [0, values.length - 1] : [c.min, typeof c.max === "function" ? c.max() : c.max];
+      attributes(input, { min, max });
+      input.value = values ? near(values, v) : v;
+      input.style.setProperty("--cw-at", `${(100 * (input.value - min)) / (max - min || 1)}%`);
+      now.textContent = text(v);
+      input.setAttribute("aria-valuetext", c.say ? c.say(v) : `${c.label} ${text(v)}`);
+      const [a, b, d] = ends.children;
+      a.textContent = text(values ? values[0] : min);
+      b.textContent = c.log ? t("logarithmic") : "";
+      d.textContent = text(values ? values[max] : max);
+    };
+    input.oninput = () => {
+      const values = typeof c.values === "function" ? c.values() : c.values;
+      f.set(c.trait, values ? values[+input.value] : +input.value);
+    };
+    return { element: h("div", { class: "cw-control cw-range" }, h("label", { for: id }, name, now), input, ends), show };
+  }
+  if (c.kind === "select") {
+    const input = h("select", { id, "data-trait": c.trait });
+    const show = () => {
+      const options = typeof c.options === "function" ? c.options() : c.options;
+      join(input, "option", options, ([value, text]) => ({ value: String(value), text }));
+      input.value = String(f.get(c.trait));
+    };
+    input.onchange = () => {
+      const options = typeof c.options === "function" ? c.options() : c.options;
+      f.set(c.trait, options[input.selectedIndex][0]);
+    };
+    return { element: h("div", { class: "cw-control" }, h("label", { for: id }, name), input), show };
+  }
+  if (c.kind === "check") {
+    const input = h("input", { type: "checkbox", id, "data-trait": c.trait });
+    input.onchange = () => f.set(c.trait, input.checked);
+    const show = () => (input.checked = !!f.get(c.trait));
+    return { element: h("label", { class: "cw-control cw-check", for: id }, input, name), show };
+  }
+  if (c.kind === "choice") {
+    // A few alternatives side by side: real radio buttons, so that arrow keys move between them.
+    const box = h("span", { class: "cw-choices" });
+    const show = () => {
+      const options = typeof c.options === "function" ? c.options() : c.options;
+      if (box.children.length !== options.length) {
+        box.replaceChildren(...options.map(([value, text], i) => {
+          const input = h("input", { type: "radio", name: id, id: `${id}-${i}`, "data-trait": c.trait, value: String(value) });
+          input.onchange = () => f.set(c.trait, value);
+          return h("label", { for: `${id}-${i}` }, input, h("span", { text }));
+        }));
+      }
+      options.forEach(([value], i) => (box.children[i].firstChild.checked = value === f.get(c.trait)));
+    };
+    const legend = h("span", { class: "cw-name", id, text: c.label });
+    return { element: h("div", { class: "cw-control", role: "radiogroup", "aria-labelledby": id }, legend, box), show };
+  }
+  if (c.kind === "button") {
+    const button = h("button", { type: "button", "data-act": c.act, text: c.label });
+    button.onclick = () => c.run(f);
+    return { element: h("div", { class: "cw-control cw-push" }, button), show: () => {} };
+  }
+  throw new Error(`no control is called ${c.kind}`);
+}
+
+// ---------------------------------------------------------------- the frame
+
+const course = (spec) => ({
+  ...spec,
+  render({ model, el }) {
+    const get = (trait) => model.get(trait), strings = get("strings");
+    const t = (key, n) => (n ? fill(strings[key] ?? key, n) : strings[key] ?? key);
+    const start = {}, id = `cw-${++serial}`;
+    const f = { get, t, id, hatch: `url(#${id}-hatch)`, last: null };
+    f.set = (trait, value) => {
+      model.set(trait, value);
+      model.save_changes();
+      schedule();
+    };
+    const title = h("p", { class: "cw-title", id: `${id}-title`, text: t("title") });
+    const picture = h("div", { class: "cw-picture" });
+    const controls = h("div", { class: "cw-controls" });
+    const readout = h("p", { class: "cw-readout" });
+    const table = h("table", { class: "cw-table" });
+    const spoken = h("div", { class: "cw-spoken", role: "status" });
+    const look = h("p", { class: "cw-look" }, h("b", { text: t("look_for_label") }), " " + t("look_for"));
+    const root = h("div", { class: "course-widget", role: "group", "aria-labelledby": `${id}-title`, "data-widget": get("_anywidget_id")?.split(".").pop() ?? "" },
+      title, picture, controls, table, readout, spoken, look);
+    // JupyterLab takes arrow keys and letters for its own commands unless they stop here.
+    for (const kind of ["keydown", "keypress", "keyup"]) root.addEventListener(kind, (e) => e.stopPropagation());
+    root.course = f;
+    el.append(root);
+
+    if (get("missing")) {
+      picture.append(h("p", { class: "cw-missing", text: get("missing") }));
+      controls.remove(), table.remove(), readout.remove();
+      root.dataset.ready = "missing";
+      return () => root.remove();
+    }
+
+    f.svg = (name, label) => {
+      const hatch = h("pattern", { id: `${id}-hatch`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("line", { x1: 0, y1: 0, x2: 0, y2: 6, class: "cw-hatch" }));
+      const svg = h("svg", { class: `cw-svg ${name ?? ""}`, role: "img", "aria-label": label ?? t("picture") }, h("defs", {}, hatch));
+      picture.append(svg);
+      return svg;
+    };
+    f.picture = picture;
+
+    let update = null, list = [], frame = 0, speak = 0, alive = true;
+    const draw = () => {
+      frame = 0;
+      if (!alive || !update || !picture.clientWidth) return;
+      const n = spec.numbers(get);
+      f.last = n;
+      for (const c of list) c.show();
+      update(n, picture.clientWidth);
+      const text = t(n.say ? `readout_${n.say}` : "readout", n);
+      readout.textContent = text;
+      drawTable(table, (n.table ? strings[`table_${n.table}`] : strings.table) ?? [], n);
+      clearTimeout(speak);
+      speak = setTimeout(() => root.dataset.ready === "touched" && (spoken.textContent = text), 500);
+      if (!root.dataset.ready) root.dataset.ready = "yes";
+    };
+    const schedule = () => (frame ||= requestAnimationFrame(draw));
+    const changed = () => {
+      if (root.dataset.ready) root.dataset.ready = "touched";
+      schedule();
+    };
+    const begin = () => {
+      if (!alive) return;
+      update = spec.picture(f);
+      const wanted = spec.controls?.(get, t, f) ?? [];
+      for (const c of wanted) if (c.trait) start[c.trait] = get(c.trait);
+      for (const trait of spec.traits ?? []) start[trait] = get(trait);
+      list = wanted.map((c) => control(f, c));
+      controls.append(...list.map((c) => c.element));
+      if (Object.keys(start).length) {
+        const reset = h("button", { type: "button", class: "cw-reset", "data-act": "reset", text: t("reset") });
+        reset.onclick = () => {
+          model.set(start);
+          model.save_changes();
+          schedule();
+        };
+        controls.append(reset);
+      }
+      draw();
+    };
+    model.on("change", changed);
+    const watcher = new ResizeObserver(schedule);
+    watcher.observe(picture);
+
+    // Slow preparation runs in slices of a few milliseconds, so that the page stays responsive.
+    const steps = spec.prepare?.(get);
+    const slice = () => {
+      const stop = performance.now() + 10;
+      while (performance.now() < stop) if (steps.next().done) return begin();
+      if (alive) setTimeout(slice);
+    };
+    if (steps) slice();
+    else begin();
+    return () => {
+      alive = false;
+      model.off("change", changed);
+      watcher.disconnect();
+      root.remove();
+    };
+  },
+});
+
+function drawTable(table, rows, n) {
+  if (table._rows !== rows.length) {
+    table._rows = rows.length;
+    table.hidden = !rows.length;
+    table.replaceChildren(...rows.map((cells, r) =>
+      h("tr", {}, ...cells.map((_, c) => h(r && c ? "td" : "th", r && c ? {} : { scope: r ? "row" : "col" })))));
+  }
+  rows.forEach((cells, r) => cells.forEach((cell, c) => attributes(table.rows[r].cells[c], { text: fill(cell, n) })));
+}

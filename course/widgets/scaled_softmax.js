@@ -1,0 +1,155 @@
+// ScaledSoftmax: one row of 64 scores q · k, divided by √d_k beside undivided, over the slider d_k.
+
+const SEQUENCES = 4, TOKENS = 64, WIDTH = 1024, ROWS = SEQUENCES * TOKENS;
+// Four steps an octave: a logarithmic slider.
+const LADDER = [...new Set(Array.from({ length: 33 }, (_, i) => Math.round(4 * 2 ** (i / 4))))];
+
+/** The same stream of standard normal numbers as course.widgets.numbers.normals. */
+function normals(seed, start, out) {
+  const offset = (Math.imul(seed, 0x9e3779b9) + start) | 0;
+  const mixed = (i) => {
+    let x = (offset + i) | 0;
+    x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
+    x = Math.imul(x ^ (x >>> 15), 0x735a2d97);
+    return (x ^ (x >>> 15)) >>> 0;
+  };
+  for (let i = 0; i < out.length; i += 2) {
+    const r = Math.sqrt(-2 * Math.log((mixed(i) + 1) / 2 ** 32)), a = 2 * Math.PI * (mixed(i + 1) / 2 ** 32);
+    out[i] = r * Math.cos(a);
+    out[i + 1] = r * Math.sin(a);
+  }
+  return out;
+}
+
+const banks = new Map();
+
+/** A bank: q as drawn, k transposed to (sequence, entry, token), scores at each step of the ladder. */
+function* makeBank(seed) {
+  const size = SEQUENCES * TOKENS * WIDTH, q = new Float64Array(size), k = new Float64Array(size);
+  const row = new Float64Array(WIDTH);
+  for (let r = 0; r < ROWS; r++) {
+    normals(seed, r * WIDTH, q.subarray(r * WIDTH, (r + 1) * WIDTH));
+    normals(seed, size + r * WIDTH, row);
+    const base = Math.floor(r / TOKENS) * WIDTH * TOKENS + (r % TOKENS);
+    for (let i = 0; i < WIDTH; i++) k[base + i * TOKENS] = row[i];
+    if (r % 8 === 7) yield;
+  }
+  const bank = { q, k, scores: LADDER.map(() => new Float64Array(ROWS * TOKENS)), curve: [] };
+  const sums = new Float64Array(TOKENS);
+  for (let r = 0; r < ROWS; r++) {
+    sums.fill(0);
+    LADDER.forEach((d, step) => {
+      extend(bank, r, sums, step ? LADDER[step - 1] : 0, d);
+      bank.scores[step].set(sums, r * TOKENS);
+    });
+    if (r % 16 === 15) yield;
+  }
+  for (const [step, d] of LADDER.entries()) {
+    bank.curve.push({ d, divided: means(bank.scores[step], Math.sqrt(d)), undivided: means(bank.scores[step], 1) });
+    yield;
+  }
+  banks.set(seed, bank);
+}
+
+/** Add entries from … to − 1 of the products to the 64 running sums of a row. */
+function extend({ q, k }, r, sums, from, to) {
+  const base = Math.floor(r / TOKENS) * WIDTH * TOKENS;
+  for (let i = from; i < to; i++) {
+    const a = q[r * WIDTH + i], at = base + i * TOKENS;
+    for (let j = 0; j < TOKENS; j++) sums[j] += a * k[at + j];
+  }
+}
+
+/** Weights and statistics of one row of scores; `into` receives the weights. */
+function rowOf(scores, at, divisor, into) {
+  let top = -Infinity, sum = 0, h = 0, trace = 0, most = 0;
+  for (let j = 0; j < TOKENS; j++) top = Math.max(top, scores[at + j] / divisor);
+  for (let j = 0; j < TOKENS; j++) sum += into[j] = Math.exp(scores[at + j] / divisor - top);
+  for (let j = 0; j < TOKENS; j++) {
+    const w = (into[j] /= sum);
+    if (w > 0) h -= w * Math.log(w);
+    trace += w * (1 - w);
+    most = Math.max(most, w);
+  }
+  return { entropy: h, tokens: Math.exp(h), trace, top: most };
+}
+
+function means(scores, divisor) {
+  const w = new Float64Array(TOKENS);
+  let tokens = 0, trace = 0, frozen = 0;
+  for (let r = 0; r < ROWS; r++) {
+    const of = rowOf(scores, r * TOKENS, divisor, w);
+    tokens += of.tokens / ROWS, trace += of.trace / ROWS, frozen += (of.trace < 0.01) / ROWS;
+  }
+  return { mean_tokens: tokens, mean_trace: trace, frozen };
+}
+
+/** All scores at d_k: read from the ladder, or the last step before it and the entries between. */
+function scoresAt(bank, d) {
+  const step = LADDER.findLastIndex((v) => v <= d), all = bank.scores[step];
+  if (LADDER[step] === d) return { all, known: bank.curve[step] };
+  const out = Float64Array.from(all);
+  for (let r = 0; r < ROWS; r++) extend(bank, r, out.subarray(r * TOKENS, (r + 1) * TOKENS), LADDER[step], d);
+  return { all: out };
+}
+
+export default course({
+  prepare: (get) => (banks.has(get("seed")) ? [][Symbol.iterator]() : makeBank(get("seed"))),
+  traits: ["row"],
+
+  numbers(get) {
+    const d = get("d_k"), row = get("row"), bank = banks.get(get("seed"));
+    const { all, known } = scoresAt(bank, d), n = { d_k: d, row };
+    for (const [name, divisor] of [["divided", Math.sqrt(d)], ["undivided", 1]]) {
+      const weights = new Array(TOKENS);
+      n[name] = { ...rowOf(all, row * TOKENS, divisor, weights), ...(known?.[name] ?? means(all, divisor)), weights };
+    }
+    return n;
+  },
+
+  controls: (get, t) => [
+    { kind: "range", trait: "d_k", label: t("d_k"), values: LADDER, log: true },
+    { kind: "range", trait: "row", label: t("row"), min: 0, max: ROWS - 1, text: (v) => String(v + 1), say: (v) => t("row_text", { row: v + 1 }) },
+  ],
+
+  picture(f) {
+    const svg = f.svg(), { t } = f, bank = banks.get(f.get("seed"));
+    const kinds = [["divided", "attention"], ["undivided", "wrong"]];
+    return (n, W) => {
+      const wide = W >= 520, left = 34, gap = 54, half = wide ? (W - 2 * left - 20) / 2 : W - left - 4;
+      const barHeight = wide ? 150 : 104, lineHeight = 132;
+      // Both charts of weights share one scale, the smallest of these that holds the larger weight.
+      const top = [0.125, 0.25, 0.5, 1].find((v) => v >= Math.max(n.divided.top, n.undivided.top) - 1e-9) ?? 1;
+      kinds.forEach(([name, kind], i) => {
+        const x = left + (wide ? i * (half + gap - 20 + 0) : 0), y = 26 + (wide ? 0 : i * (barHeight + 52));
+        const p = plot(svg, `bars-${name}`, {
+          x, y, w: half, h: barHeight, title: t(name),
+          X: { range: [0.5, 64.5], ticks: [1, 16, 32, 48, 64], label: null },
+          Y: { range: [0, top], ticks: [0, top / 2, top], text: (v) => String(v).replace(/^0\./, ".") },
+        });
+        bars(p, "bars", n[name].weights, `cw-fill ${kind}`);
+        const lost = n[name].top > 0.9;
+        join(layer(p.g, "cross"), "path", lost ? [0] : [], () => ({ d: cross(x + half - 8, y - 13, 5), class: "cw-line cross" }));
+      });
+      const y2 = wide ? 26 + barHeight + 62 : 26 + 2 * (barHeight + 52) + 14;
+      const charts = [["mean_tokens", "tokens_plot", [0, 64], [0, 16, 32, 48, 64]], ["mean_trace", "trace_plot", [0, 1], [0, 0.5, 1]]];
+      charts.forEach(([key, title, range, ticks], i) => {
+        const x = left + (wide ? i * (half + gap - 20) : 0), y = y2 + (wide ? 0 : i * (lineHeight + 56));
+        const p = plot(svg, key, {
+          x, y, w: half, h: lineHeight, title: t(title),
+          X: { range: [4, 1024], ticks: [4, 16, 64, 256, 1024], log: true },
+          Y: { range, ticks, text: (v) => String(v).replace(/^0\./, ".") },
+        });
+        join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${p.sx(n.d_k).toFixed(1)} ${y}V${y + lineHeight}`, class: "cw-line guide" }));
+        for (const [name, kind] of kinds) {
+          curve(p, name, bank.curve.map((c) => [c.d, c[name][key]]), kind);
+          join(layer(p.g, `dot-${name}`), "circle", [0], () => ({ cx: p.sx(n.d_k).toFixed(1), cy: p.sy(n[name][key]).toFixed(1), r: 4.5, class: `cw-fill ${kind}` }));
+        }
+        const words = [["divided", "attention", p.sy(bank.curve.at(-1).divided[key]) - 8], ["undivided", "wrong", p.sy(bank.curve.at(-1).undivided[key]) - 8]];
+        join(layer(p.g, "words"), "text", words, ([name, kind, wordY]) => ({ x: x + half, y: wordY.toFixed(1), "text-anchor": "end", class: `cw-label ${kind}`, text: t(name) }));
+      });
+      const height = wide ? y2 + lineHeight + 24 : y2 + 2 * lineHeight + 56 + 24;
+      attributes(svg, { width: W, height, viewBox: `0 0 ${W} ${height}` });
+    };
+  },
+});

@@ -1,0 +1,355 @@
+"""What every widget's test needs: the built page, a browser without a network, Node.
+
+A further widget's test is one entry in ``tests/widgets/cases.py``. The page is made the way the
+book makes it: papermill executes a notebook, MyST-NB renders the executed copy with execution
+off, and ``book/_static/widgets-static.js`` brings the widgets to life.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import course.widgets
+from tests.conftest import require_tool
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = "application/vnd.jupyter.widget-state+json"
+CHROMIUM_ARGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass(frozen=True)
+class Move:
+    """One thing a reader does: drag a slider to a fraction of its length, or work a control.
+
+    ``trait`` names the control; ``to`` is a fraction for a slider, a value for a select or a
+    choice, None for a checkbox (it is toggled). ``check`` looks at Python's numbers afterwards.
+    """
+
+    trait: str
+    to: Any = None
+    check: Callable[[Mapping[str, Any]], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A widget under test: how it is made, what a reader moves, further states to compare."""
+
+    code: str
+    moves: Sequence[Move]
+    states: Sequence[Mapping[str, Any]] = field(default=({},))
+
+    @property
+    def name(self) -> str:
+        return self.code.split("(")[0]
+
+    @property
+    def slug(self) -> str:
+        return re.sub(r"[^a-z0-9]+", "-", self.code.lower()).strip("-")[:40]
+
+    def make(self) -> Any:
+        """The same widget here, to ask it for the numbers."""
+        return eval(self.code, dict(vars(course.widgets)))
+
+
+# ------------------------------------------------------------------ JavaScript's numbers
+
+_NODE = """
+import { readFileSync, writeFileSync } from "node:fs";
+const { esm, states } = JSON.parse(readFileSync(process.argv[2]));
+const widget = (await import("data:text/javascript;base64," + Buffer.from(esm).toString("base64"))).default;
+const out = [];
+for (const state of states) {
+  const get = (name) => state[name];
+  if (widget.prepare) for (const _ of widget.prepare(get));
+  out.push(widget.numbers(get));
+}
+const plain = (_, v) => ArrayBuffer.isView(v) ? Array.from(v) : typeof v === "number" && !Number.isFinite(v) ? String(v) : v;
+writeFileSync(process.argv[3], JSON.stringify(out, plain));
+"""
+
+
+def state_of(widget: Any) -> dict[str, Any]:
+    """The widget's traits as they travel to the page."""
+    return {k: v for k, v in widget.get_state().items() if k not in ("layout", "_esm", "_css")}
+
+
+def javascript_numbers(esm: str, states: Sequence[Mapping[str, Any]], tmp: Path) -> list[Any]:
+    """`numbers(get)` of a widget's ES module, run by Node for each state."""
+    node = require_tool("node")
+    script, given, answer = tmp / "numbers.mjs", tmp / "given.json", tmp / "answer.json"
+    script.write_text(_NODE, encoding="utf-8")
+    given.write_text(json.dumps({"esm": esm, "states": list(states)}), encoding="utf-8")
+    subprocess.run([node, script, given, answer], check=True, timeout=120)
+    return list(json.loads(answer.read_text(encoding="utf-8")))
+
+
+def assert_same(python: Any, javascript: Any, where: str = "numbers") -> None:
+    """Python's numbers and JavaScript's: same keys, same text, numbers within 1e-9 (relative)."""
+    if hasattr(python, "tolist"):
+        python = python.tolist()
+    if isinstance(python, Mapping):
+        assert isinstance(javascript, Mapping), where
+        missing = set(python) - set(javascript)
+        assert not missing, f"{where}: JavaScript lacks {sorted(missing)}"
+        for key, value in python.items():
+            assert_same(value, javascript[key], f"{where}.{key}")
+    elif isinstance(python, (list, tuple)):
+        assert len(python) == len(javascript), where
+        for i, (a, b) in enumerate(zip(python, javascript, strict=True)):
+            assert_same(a, b, f"{where}[{i}]")
+    elif isinstance(python, bool) or python is None or isinstance(python, str):
+        assert python == javascript, f"{where}: {python!r} and {javascript!r}"
+    else:
+        other = float({"Infinity": "inf", "-Infinity": "-inf", "NaN": "nan"}.get(javascript, javascript))
+        same = python == other or abs(python - other) <= 1e-9 * max(abs(python), abs(other), 1e-6)
+        assert same or (python != python and other != other), f"{where}: {python!r} and {other!r}"
+
+
+# ------------------------------------------------------------------ the pages
+
+
+def execute(cells: Sequence[str], folder: Path, kernel: str = "python3") -> dict[str, Any]:
+    """Run the cells by papermill and return the executed notebook as JSON."""
+    import nbformat
+    import papermill
+
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(c) for c in cells],
+        metadata={"kernelspec": {"name": kernel, "display_name": kernel, "language": "python"}},
+    )
+    source, target = folder / "source.ipynb", folder / "executed.ipynb"
+    nbformat.write(notebook, source)
+    papermill.execute_notebook(source, target, cwd=ROOT, progress_bar=False, kernel_name=kernel)
+    return dict(json.loads(target.read_text(encoding="utf-8")))
+
+
+def keep_anywidgets(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Of the saved widget state, what the page uses: models with an ES module."""
+    saved = notebook["metadata"]["widgets"][STATE]
+    saved["state"] = {k: m for k, m in saved["state"].items() if "_esm" in m["state"]}
+    return notebook
+
+
+def split(notebook: dict[str, Any], names: Sequence[str], folder: Path) -> None:
+    """One notebook a widget from one executed notebook, and ``index`` with all of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = [c for c in notebook["cells"] if any("data" in o for o in c.get("outputs", []))]
+    assert len(shown) == len(names), f"{len(shown)} outputs for {len(names)} widgets"
+    saved = notebook["metadata"]["widgets"][STATE]
+    heading = {"cell_type": "markdown", "id": "title", "metadata": {}, "source": "# Widgets"}
+    every = {"index": shown, **{name: [cell] for name, cell in zip(names, shown, strict=True)}}
+    for name, cells in every.items():
+        text = json.dumps(cells)
+        state = {k: v for k, v in saved["state"].items() if k in text}
+        metadata = {**notebook["metadata"], "widgets": {STATE: {**saved, "state": state}}}
+        toc = {
+            "cell_type": "markdown",
+            "id": "toc",
+            "metadata": {},
+            "source": "```{toctree}\n" + "\n".join(names) + "\n```" if name == "index" else "",
+        }
+        page = {**notebook, "cells": [heading, *cells, toc], "metadata": metadata}
+        (folder / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
+
+
+_CONF = """
+extensions = ["myst_nb"]
+html_theme = "sphinx_book_theme"
+html_static_path = ["_static"]
+html_css_files = ["palette.css"]
+nb_execution_mode = "off"
+nb_ipywidgets_js = {"widgets-static.js": {"defer": "defer"}}
+html_context = {"default_mode": "auto"}
+"""
+
+
+def build_html(folder: Path) -> Path:
+    """Sphinx with MyST-NB, warnings as errors, execution off; returns the folder of the pages."""
+    (folder / "_static").mkdir(exist_ok=True)
+    for name in ("widgets-static.js", "palette.css"):
+        shutil.copy(ROOT / "book" / "_static" / name, folder / "_static" / name)
+    (folder / "conf.py").write_text(_CONF, encoding="utf-8")
+    out = folder / "_html"
+    from sphinx.cmd.build import build_main
+
+    assert build_main(["-q", "-W", "--keep-going", str(folder), str(out)]) == 0
+    return out
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None: ...
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """An HTTP server on this machine for a folder; gives its address."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# ------------------------------------------------------------------ the browser
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless Chromium (Debian's)."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as pw:
+        browser = pw.chromium.launch(executable_path=require_tool("chromium"), args=CHROMIUM_ARGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Page:
+    """One page with the network blocked; on leaving, no console error and no outside request."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        options.setdefault("viewport", {"width": 1000, "height": 900})
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.troubles: list[str] = []
+        self.context.route("**/*", self._route)
+        self.page.on("console", lambda m: m.type == "error" and self.troubles.append(m.text))
+        self.page.on("pageerror", lambda e: self.troubles.append(str(e)))
+
+    def _route(self, route: Any) -> None:
+        url = route.request.url
+        if re.match(r"(http://127\.0\.0\.1|file:|data:|blob:)", url):
+            route.continue_()
+        else:
+            self.troubles.append(f"outside request {url}")
+            route.abort()
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self.context.close()
+        if kind is None:
+            assert self.troubles == []
+
+    def open(self, url: str, name: str) -> Widget:
+        """Open the page and wait until the named widget has drawn itself."""
+        self.page.goto(url, wait_until="load")
+        return self.widget(name)
+
+    def widget(self, name: str) -> Widget:
+        root = self.page.locator(f'.course-widget[data-widget="{name}"][data-ready]').first
+        root.wait_for(timeout=20_000)
+        return Widget(self.page, root)
+
+
+class Widget:
+    """A widget in a page, worked as a reader works it."""
+
+    def __init__(self, page: Any, root: Any) -> None:
+        self.page, self.root = page, root
+
+    def control(self, trait: str) -> Any:
+        return self.root.locator(f'[data-trait="{trait}"]')
+
+    def text(self) -> str:
+        return str(self.root.locator(".cw-readout").inner_text())
+
+    def table(self) -> list[list[str]]:
+        return list(
+            self.root.locator(".cw-table").evaluate(
+                "t => [...t.rows].map(r => [...r.cells].map(c => c.textContent))"
+            )
+        )
+
+    def traits(self, names: Sequence[str]) -> dict[str, Any]:
+        return dict(
+            self.root.evaluate(
+                "(el, names) => Object.fromEntries(names.map(n => [n, el.course.get(n)]))",
+                list(names),
+            )
+        )
+
+    def settle(self) -> None:
+        """Wait for the picture of the present state (two frames)."""
+        self.page.evaluate(
+            "() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))"
+        )
+
+    def drag(self, trait: str, fraction: float) -> None:
+        """A real drag: press on the thumb, move in steps, let go at ``fraction`` of the track."""
+        slider = self.control(trait)
+        slider.scroll_into_view_if_needed()
+        box = slider.bounding_box()
+        at, lo, hi = (float(slider.evaluate(f"e => e.{k}")) for k in ("value", "min", "max"))
+        thumb = 22
+        x = lambda f: box["x"] + thumb / 2 + f * (box["width"] - thumb)  # noqa: E731
+        y = box["y"] + box["height"] / 2
+        self.page.mouse.move(x((at - lo) / (hi - lo)), y)
+        self.page.mouse.down()
+        self.page.mouse.move(x(fraction), y, steps=8)
+        self.page.mouse.up()
+        self.settle()
+
+    def work(self, move: Move) -> None:
+        """Carry out one move, whatever the control is."""
+        control = self.control(move.trait).first
+        kind = control.evaluate("e => e.type || e.localName")
+        if kind == "range":
+            self.drag(move.trait, float(move.to))
+        elif kind == "select-one":
+            control.select_option(str(move.to))
+        elif kind == "checkbox":
+            control.click()
+        elif kind == "radio":
+            self.root.locator(f'[data-trait="{move.trait}"][value="{move.to}"]').click()
+        elif kind in ("number", "text"):
+            control.fill(str(move.to))
+            control.press("Enter")
+        elif kind == "button":
+            self.root.locator(f'[data-trait="{move.trait}"][data-value="{move.to}"]').click()
+        else:
+            raise AssertionError(f"the harness cannot work a {kind}")
+        self.settle()
+
+    def assert_as_python(self, twin: Any) -> None:
+        """The text on the page is what Python says for the traits the page is in."""
+        names = [n for n in twin.trait_names(sync=True) if n in PUBLIC(twin)]
+        for name, value in self.traits(names).items():
+            setattr(twin, name, value)
+        assert self.text() == twin.readout()
+        if twin.table():
+            assert self.table() == twin.table()
+
+
+def PUBLIC(widget: Any) -> set[str]:
+    """The traits a reader can change: plain values of the widget's own."""
+    own = set(widget.trait_names(sync=True)) - set(
+        course.widgets.base.CourseWidget.class_trait_names()
+    )
+    return {n for n in own if isinstance(getattr(widget, n), (int, float, str, bool, list))}
