@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serve the built pages on this machine only, and print their address."""
+"""Serve the built pages, to this machine only unless told, and print their address."""
 
 import argparse
 import functools
@@ -21,19 +21,20 @@ def main():
     """Serve until interrupted; exit 2 where there is nothing to serve or the port is taken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="0: any free port")
-    port = parser.parse_args().port
+    parser.add_argument("--host", default="127.0.0.1", help="0.0.0.0: to other machines too")
+    arguments = parser.parse_args()
+    host, port = arguments.host, arguments.port
     if not (PAGES / "index.html").exists():
         print("serve: no pages in {}; run `make book` first".format(PAGES), file=sys.stderr)
         return 2
     handler = functools.partial(QuietHandler, directory=str(PAGES))
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        server = ThreadingHTTPServer((host, port), handler)
     except (OSError, OverflowError) as error:
         print("serve: port {}: {}; try make serve PORT=8001".format(port, error), file=sys.stderr)
         return 2
-    print(
-        "the book is at http://127.0.0.1:{}/ (Ctrl-C ends)".format(server.server_port), flush=True
-    )
+    address = "http://{}:{}/".format(host, server.server_port)
+    print("the book is at {} (Ctrl-C ends)".format(address), flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

