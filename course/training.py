@@ -133,12 +133,13 @@ def make_optimizer(
     Raises:
         ValueError: another name, or a rate that is not positive.
     """
+    # Fused: one pass over the parameters a step, the same rule.
     if lr <= 0:
         raise ValueError(f"the learning rate must be positive, got {lr}")
     if name == "adamw":
-        return torch.optim.AdamW(model.parameters(), lr=lr)
+        return torch.optim.AdamW(model.parameters(), lr=lr, fused=True)
     if name == "adam-2017":
-        return torch.optim.Adam(model.parameters(), lr=lr, betas=(0.9, 0.98), eps=1e-9)
+        return torch.optim.Adam(model.parameters(), lr=lr, betas=(0.9, 0.98), eps=1e-9, fused=True)
     raise ValueError(f'optimizer must be "adamw" or "adam-2017", got {name!r}')
 
 
