@@ -33,7 +33,7 @@ serve: ## show the built pages in a browser (PORT=8000)
 	@$(PY) .ci/serve.py --port $(PORT)
 
 notebooks: ready ## run every notebook of book/ and solutions/, without building the pages
-	@$(PY) book/_ext/execute.py
+	@$(PY) book/_ext/execute.py book solutions
 
 exercises: ready ## write exercises/ anew from solutions/
 	@$(PY) solutions/regenerate.py

@@ -3,9 +3,9 @@
 
     python .ci/stages.py [--slow] [--only lint,unit] [--budget-minutes 30] [--tally]
 
-`make test` is all stages but `others` and `slow`; `make test-all` adds those. A stage that lacks a tool (Chromium,
-bubblewrap) is skipped with the reason, and fails where CI=true. A failing stage does not stop the
-next one, except the stages that need its result.
+`make test` is all stages but `others` and `slow`; `make test-all` adds those. A stage that lacks a
+tool (Chromium, bubblewrap) is skipped with the reason, and fails where CI=true. A failing stage
+does not stop the next one, except the stages that need its result.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def stages() -> list[Stage]:
         Stage(
             "floors",
             "imports in course/ only go down",
-            [[str(Path(sys.executable).parent / "lint-imports")]],
+            [[str(Path(sys.executable).parent / "lint-imports"), "--no-logo"]],
         ),
         Stage(
             "unit",
@@ -91,7 +91,9 @@ def stages() -> list[Stage]:
             [pytest("unit", "-m", f"not ({NOT_FAST})", "-n", workers, "--dist", "loadfile")],
         ),
         Stage(
-            "notebooks", "every notebook of book/ and solutions/", [python("book/_ext/execute.py")]
+            "notebooks",
+            "every notebook of book/ and solutions/",
+            [python("book/_ext/execute.py", "book", "solutions")],
         ),
         Stage(
             "book",
