@@ -120,9 +120,10 @@ function control(f, c) {
       now.textContent = text(v);
       input.setAttribute("aria-valuetext", c.say ? c.say(v) : `${c.label} ${text(v)}`);
       const [a, b, d] = ends.children;
-      a.textContent = text(values ? values[0] : min);
+      const end = c.end ?? text;
+      a.textContent = end(values ? values[0] : min);
       b.textContent = c.log ? t("logarithmic") : "";
-      d.textContent = text(values ? values[max] : max);
+      d.textContent = end(values ? values[max] : max);
     };
     input.oninput = () => {
       const values = typeof c.values === "function" ? c.values() : c.values;

@@ -109,46 +109,52 @@ export default course({
 
   controls: (get, t) => [
     { kind: "range", trait: "d_k", label: t("d_k"), values: LADDER, log: true },
-    { kind: "range", trait: "row", label: t("row"), min: 0, max: ROWS - 1, text: (v) => String(v + 1), say: (v) => t("row_text", { row: v + 1 }) },
+    { kind: "range", trait: "row", label: t("row"), min: 0, max: ROWS - 1, text: (v) => t("row_text", { row: v + 1 }), end: (v) => String(v + 1) },
   ],
 
   picture(f) {
     const svg = f.svg(), { t } = f, bank = banks.get(f.get("seed"));
     const kinds = [["divided", "attention"], ["undivided", "wrong"]];
+    const short = (v) => String(v).replace(/^0\./, ".");
     return (n, W) => {
-      const wide = W >= 520, left = 34, gap = 54, half = wide ? (W - 2 * left - 20) / 2 : W - left - 4;
-      const barHeight = wide ? 150 : 104, lineHeight = 132;
+      const wide = W >= 520, left = 26, right = 14, gap = 44;
+      const half = (W - left - right - gap) / 2, barWidth = wide ? half : W - left - right;
+      const barHeight = wide ? 140 : 84, lineHeight = wide ? 120 : 110, below = 50;
       // Both charts of weights share one scale, the smallest of these that holds the larger weight.
       const top = [0.125, 0.25, 0.5, 1].find((v) => v >= Math.max(n.divided.top, n.undivided.top) - 1e-9) ?? 1;
       kinds.forEach(([name, kind], i) => {
-        const x = left + (wide ? i * (half + gap - 20 + 0) : 0), y = 26 + (wide ? 0 : i * (barHeight + 52));
+        const x = left + (wide ? i * (half + gap) : 0), y = 24 + (wide ? 0 : i * (barHeight + below));
         const p = plot(svg, `bars-${name}`, {
-          x, y, w: half, h: barHeight, title: t(name),
-          X: { range: [0.5, 64.5], ticks: [1, 16, 32, 48, 64], label: null },
-          Y: { range: [0, top], ticks: [0, top / 2, top], text: (v) => String(v).replace(/^0\./, ".") },
+          x, y, w: barWidth, h: barHeight, title: t(name),
+          X: { range: [0.5, TOKENS + 0.5], ticks: [1, 16, 32, 48, 64] },
+          Y: { range: [0, top], ticks: [0, top], text: short },
         });
         bars(p, "bars", n[name].weights, `cw-fill ${kind}`);
-        const lost = n[name].top > 0.9;
-        join(layer(p.g, "cross"), "path", lost ? [0] : [], () => ({ d: cross(x + half - 8, y - 13, 5), class: "cw-line cross" }));
+        const taken = n[name].top > 0.9;
+        join(layer(p.g, "cross"), "path", taken ? [0] : [], () => ({ d: cross(x + barWidth - 8, y - 13), class: "cw-line cross" }));
       });
-      const y2 = wide ? 26 + barHeight + 62 : 26 + 2 * (barHeight + 52) + 14;
-      const charts = [["mean_tokens", "tokens_plot", [0, 64], [0, 16, 32, 48, 64]], ["mean_trace", "trace_plot", [0, 1], [0, 0.5, 1]]];
+      const y = 24 + (barHeight + below) * (wide ? 1 : 2) + 4;
+      const charts = [["mean_tokens", "tokens_plot", [0, 64], [0, 32, 64]], ["mean_trace", "trace_plot", [0, 1], [0, 0.5, 1]]];
       charts.forEach(([key, title, range, ticks], i) => {
-        const x = left + (wide ? i * (half + gap - 20) : 0), y = y2 + (wide ? 0 : i * (lineHeight + 56));
         const p = plot(svg, key, {
-          x, y, w: half, h: lineHeight, title: t(title),
-          X: { range: [4, 1024], ticks: [4, 16, 64, 256, 1024], log: true },
-          Y: { range, ticks, text: (v) => String(v).replace(/^0\./, ".") },
+          x: left + i * (half + gap), y, w: half, h: lineHeight, title: t(title),
+          X: { range: [4, 1024], ticks: wide ? [4, 16, 64, 256, 1024] : [4, 64, 1024], log: true },
+          Y: { range, ticks, text: short },
         });
         join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${p.sx(n.d_k).toFixed(1)} ${y}V${y + lineHeight}`, class: "cw-line guide" }));
         for (const [name, kind] of kinds) {
           curve(p, name, bank.curve.map((c) => [c.d, c[name][key]]), kind);
           join(layer(p.g, `dot-${name}`), "circle", [0], () => ({ cx: p.sx(n.d_k).toFixed(1), cy: p.sy(n[name][key]).toFixed(1), r: 4.5, class: `cw-fill ${kind}` }));
         }
-        const words = [["divided", "attention", p.sy(bank.curve.at(-1).divided[key]) - 8], ["undivided", "wrong", p.sy(bank.curve.at(-1).undivided[key]) - 8]];
-        join(layer(p.g, "words"), "text", words, ([name, kind, wordY]) => ({ x: x + half, y: wordY.toFixed(1), "text-anchor": "end", class: `cw-label ${kind}`, text: t(name) }));
+        // Each name stands by its own curve, clear of the other.
+        const end = bank.curve.at(-1), early = bank.curve.find((c) => c.d >= 16);
+        const words = [
+          { x: left + i * (half + gap) + half, y: p.sy(end.divided[key]) + (key === "mean_trace" ? 17 : -8), "text-anchor": "end", class: "cw-label attention", text: t("divided_short") },
+          { x: p.sx(early.d) + 6, y: p.sy(early.undivided[key]) - 7, "text-anchor": "start", class: "cw-label wrong", text: t("undivided") },
+        ];
+        join(layer(p.g, "words"), "text", words, (word) => word);
       });
-      const height = wide ? y2 + lineHeight + 24 : y2 + 2 * lineHeight + 56 + 24;
+      const height = y + lineHeight + 24;
       attributes(svg, { width: W, height, viewBox: `0 0 ${W} ${height}` });
     };
   },

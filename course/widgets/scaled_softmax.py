@@ -57,54 +57,41 @@ class ScaledSoftmax(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (1010, 745)
+    HEIGHTS = (1075, 786)
 
-    d_k = traitlets.Int(16, min=D_MIN, max=D_MAX).tag(sync=True)
-    row = traitlets.Int(0, min=0, max=ROWS - 1).tag(sync=True)
+    d_k = traitlets.Int(64, min=D_MIN, max=D_MAX).tag(sync=True)
+    row = traitlets.Int(200, min=0, max=ROWS - 1).tag(sync=True)
     seed = traitlets.Int(0, min=0).tag(sync=True)
 
     STRINGS: ClassVar[Strings] = {
-        "title": "The same 64 scores, divided by √d_k and not",
+        "title": "The same 64 scores, divided by √dₖ and not",
         "look_for": (
-            "the needle. Undivided, scores spread like √d_k, until one token takes everything "
-            "and Σ w(1 − w), all the gradient a softmax lets through, is gone. Divided, "
-            "nothing depends on d_k."
+            "the needle. Undivided scores spread like √dₖ until one token takes everything and "
+            "Σ w(1 − w), the gradient a softmax lets through, is gone. Divided, dₖ changes nothing."
         ),
         "picture": (
             "Two bar charts of one row of 64 attention weights, divided and undivided, and two "
-            "curves against d_k: effective tokens and the gradient's trace."
+            "curves against dₖ: effective tokens and the gradient's trace."
         ),
-        "d_k": "head width d_k",
-        "row": "query (row of the bank)",
+        "d_k": "head width dₖ",
+        "row": "query",
         "row_text": "{row} of 256",
-        "divided": "divided by √d_k",
+        "divided": "weights, divided by √dₖ",
+        "divided_short": "divided",
         "undivided": "undivided",
-        "weights": "weight of each of 64 keys",
         "tokens_plot": "effective tokens",
         "trace_plot": "Σ w(1 − w)",
         "table": [
-            ["", "divided by √d_k", "undivided"],
+            ["", "divided", "undivided"],
             ["entropy of this row, nats", "{divided.entropy:.2f}", "{undivided.entropy:.2f}"],
-            ["its effective tokens", "{divided.tokens:.1f}", "{undivided.tokens:.1f}"],
-            [
-                "effective tokens, mean of 256 rows",
-                "{divided.mean_tokens:.1f}",
-                "{undivided.mean_tokens:.1f}",
-            ],
-            [
-                "Σ w(1 − w), mean of 256 rows",
-                "{divided.mean_trace:.2f}",
-                "{undivided.mean_trace:.2f}",
-            ],
-            [
-                "frozen rows: Σ w(1 − w) < 0.01",
-                "{divided.frozen:.0%}",
-                "{undivided.frozen:.0%}",
-            ],
+            ["effective tokens, this row", "{divided.tokens:.1f}", "{undivided.tokens:.1f}"],
+            ["mean of 256 rows", "{divided.mean_tokens:.1f}", "{undivided.mean_tokens:.1f}"],
+            ["Σ w(1 − w), mean", "{divided.mean_trace:.2f}", "{undivided.mean_trace:.2f}"],
+            ["frozen rows, Σ < 0.01", "{divided.frozen:.0%}", "{undivided.frozen:.0%}"],
         ],
         "readout": (
-            "At d_k = {d_k:d} a row attends to {divided.mean_tokens:.2f} of 64 tokens on average "
-            "when its scores are divided by √d_k, and to {undivided.mean_tokens:.2f} when not."
+            "At dₖ = {d_k:d} a row attends to {divided.mean_tokens:.2f} of 64 tokens on average "
+            "when its scores are divided by √dₖ, and to {undivided.mean_tokens:.2f} when not."
         ),
     }
 

@@ -112,4 +112,4 @@ def test_strings_can_be_replaced_and_unknown_ones_are_named() -> None:
 def test_where_no_javascript_runs_the_text_says_it() -> None:
     widget = ScaledSoftmax(d_k=256)
     assert widget.readout() in repr(widget)
-    assert "d_k = 256" in widget.readout()
+    assert "dₖ = 256" in widget.readout()
