@@ -22,6 +22,8 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.command(arguments))
+    except BrokenPipeError:  # the reader of the output (head, a pager) has seen enough
+        return 0
     except (KeyError, ValueError, RecordError, ModuleNotFoundError, ConnectionError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         print(f"{parser.prog}: {message}", file=sys.stderr)

@@ -61,7 +61,8 @@ def hold(record: Path, wait: bool = False, poll_seconds: float = 1.0) -> Iterato
     with open(path, "a+", encoding="utf-8") as file:
         while not _try_lock(file):
             if not wait:
-                raise Held(f"{resolved.parent.name}/{resolved.stem} is being run by {_holder(path)}")
+                name = f"{resolved.parent.name}/{resolved.stem}"
+                raise Held(f"{name} is being run by {_holder(path)}")
             time.sleep(poll_seconds)
         left = _holder(path) if path.stat().st_size else ""
         file.seek(0)

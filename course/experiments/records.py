@@ -27,7 +27,7 @@ __all__ = [
 
 SCHEMA = 1
 RECORDS_VARIABLE = "COURSE_RECORDS"
-_FIELDS = {
+_FIELDS: dict[str, type | tuple[type, ...]] = {
     "schema": int, "experiment": str, "row": str, "seed": int, "budget": str, "config": dict,
     "config_hash": str, "metrics": dict, "first_losses": list, "loss_curve": dict, "curves": dict,
     "seconds": (int, float), "machine": dict, "versions": dict, "git": dict, "code": dict,

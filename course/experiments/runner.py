@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -39,7 +40,9 @@ from course.experiments.records import (
 from course.experiments.registry import get, module_of
 from course.parallel import executor, keep_freed_memory
 
-__all__ = ["Outcome", "Settings", "evaluation_hash", "is_current", "replay_row", "run_all", "run_row"]
+__all__ = [
+    "Outcome", "Settings", "evaluation_hash", "is_current", "replay_row", "run_all", "run_row",
+]
 
 _CURVE_DIGITS = 6
 
@@ -80,6 +83,26 @@ def evaluation_hash(experiment: Experiment) -> str:
     return definitions_hash(roots)
 
 
+@dataclass(frozen=True)
+class _Loaded:
+    """The code this process runs, and its commit.
+
+    Files edited while a long run goes on are not what it runs: Python has read its modules
+    already.  So this is taken once, before anything heavy is imported.
+    """
+
+    code: CodeHash
+    evaluation: str
+    git: dict[str, Any]
+
+
+@lru_cache(maxsize=64)
+def _loaded(name: str) -> _Loaded:
+    experiment = get(name)
+    return _Loaded(code_hash(module_of(experiment)), evaluation_hash(experiment),
+                   provenance.git_state())
+
+
 def is_current(record: Record, experiment: Experiment, code: CodeHash | None = None) -> bool:
     """Whether the record was made, or verified, with today's configuration and code."""
     code = code or code_hash(module_of(experiment))
@@ -95,6 +118,7 @@ def run_row(name: str, row_name: str, seed: int, settings: Settings) -> Outcome:
     experiment = get(name)
     row = experiment.row(row_name)
     path = record_path(name, row_name, seed, settings.budget)
+    _loaded(name)
 
     def outcome(status: str, message: str = "", seconds: float = 0.0) -> Outcome:
         return Outcome(name, row_name, seed, status, message, seconds)
@@ -110,8 +134,8 @@ def run_row(name: str, row_name: str, seed: int, settings: Settings) -> Outcome:
                 return outcome("present")
             aside = _make_room(path)
             seconds = _measure(experiment, row, seed, settings, path)
-            return outcome("recorded", f"(the damaged one is kept as {aside.name})" if aside else "",
-                           seconds)
+            kept = f"(the damaged one is kept as {aside.name})" if aside else ""
+            return outcome("recorded", kept, seconds)
     except Held as held:
         return outcome("held", str(held))
     except (Interrupted, KeyboardInterrupt):
@@ -122,7 +146,7 @@ def run_row(name: str, row_name: str, seed: int, settings: Settings) -> Outcome:
 
 def _is_there(path: Path, experiment: Experiment) -> bool:
     try:
-        return is_current(read_record(path), experiment)
+        return is_current(read_record(path), experiment, _loaded(experiment.name).code)
     except (FileNotFoundError, RecordError):
         return False
 
@@ -143,7 +167,7 @@ def _make_room(path: Path) -> Path | None:
 def _measure(experiment: Experiment, row: Row, seed: int, settings: Settings, path: Path) -> float:
     device = _device(settings.device, row)
     config = experiment.config(row, settings.budget)
-    code = code_hash(module_of(experiment))
+    code = _loaded(experiment.name).code
     key = config_hash({"config": config_hash(config), "code": code.hash,
                        "device": device.partition(":")[0], "budget": settings.budget})
     checkpoint = FileCheckpoint(checkpoint_path(experiment.name, row.name, seed, key))
@@ -154,7 +178,7 @@ def _measure(experiment: Experiment, row: Row, seed: int, settings: Settings, pa
         with _stop_on_signal():
             result = experiment.run(run)
     seconds = clock.seconds()
-    data = _record(experiment, row, run, result, code, seconds)
+    data = _record(row, run, result, seconds)
     write_record(path, data, result.arrays)
     checkpoint.remove()
     return seconds
@@ -221,11 +245,11 @@ def _device(device: str, row: Row) -> str:
     return str(pick_device(row.config.get("device", device)))
 
 
-def _record(experiment: Experiment, row: Row, run: Run, result: Result, code: CodeHash,
-            seconds: float) -> dict[str, Any]:
+def _record(row: Row, run: Run, result: Result, seconds: float) -> dict[str, Any]:
+    loaded = _loaded(run.experiment)
     return {
         "schema": SCHEMA,
-        "experiment": experiment.name,
+        "experiment": run.experiment,
         "row": row.name,
         "seed": run.seed,
         "budget": run.budget,
@@ -237,10 +261,10 @@ def _record(experiment: Experiment, row: Row, run: Run, result: Result, code: Co
         "finished": provenance.now(),
         "machine": provenance.machine(run.device),
         "versions": provenance.versions(),
-        "git": provenance.git_state(),
+        "git": loaded.git,
         "corpus": result.corpus,
-        "code": {"hash": code.hash, "evaluation": evaluation_hash(experiment),
-                 "modules": dict(sorted(code.items()))},
+        "code": {"hash": loaded.code.hash, "evaluation": loaded.evaluation,
+                 "modules": dict(sorted(loaded.code.items()))},
         "verified": [],
         "arrays": None,
         "first_losses": result.losses[:FIRST_LOSSES],
