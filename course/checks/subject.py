@@ -396,7 +396,8 @@ class Executor:
                 grads: Sequence[Any] = [None] * len(wanted)
             else:
                 g = op["cotangent"].to(out.dtype).expand(out.shape)
-                grads = torch.autograd.grad(out, wanted, g, allow_unused=True)
+                # Of the sum, not with g as an argument: that would load sympy, for a second or two.
+                grads = torch.autograd.grad((out * g).sum(), wanted, allow_unused=True)
         trainable = [n for n, p in named.items() if p.requires_grad]
         k = len(numbers)
         return {
