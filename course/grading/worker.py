@@ -1,0 +1,229 @@
+"""The process that runs the learner's notebook, and nothing else.
+
+It is forked by `course.grading.warm`, already confined, and answers messages: run a cell, carry
+out a program on what the cells defined (`course.checks.subject.Executor`), show the value of a
+name. It is given inputs and source, never a test, a seed or an expected value, so there is nothing
+here worth stealing. The learner's code shares the process and may do to it what it likes: the
+grader trusts no word that comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import random
+import signal
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from course.checks.subject import Executor, from_wire, to_wire
+from course.grading.channel import Channel, ChannelClosed
+from course.grading.limits import Limits
+
+PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "text/html", "text/latex",
+            "text/markdown", "text/plain")  # fmt: skip
+CELL = "<ipython-input"  # how the names of the learner's source files begin
+
+
+class OutOfTime(BaseException):
+    """Raised in the learner's code when its seconds are used up."""
+
+
+class _Publisher(DisplayPublisher):
+    """Keeps what cells display, instead of sending it to a front end."""
+
+    kept: list[dict[str, Any]] = []
+
+    def publish(self, data: Any, metadata: Any = None, **_: Any) -> None:
+        self.kept.append(_bundle(data))
+
+    def clear_output(self, wait: bool = False) -> None:
+        """Nothing: what was printed stays."""
+
+
+def _bundle(data: Any) -> dict[str, Any]:
+    kept = {}
+    for kind in PICTURES:
+        value = data.get(kind)
+        if isinstance(value, bytes):
+            import base64
+
+            value = base64.b64encode(value).decode("ascii")
+        if isinstance(value, str):
+            kept[kind] = value
+    return kept
+
+
+class Worker:
+    """Carries out requests on one learner's namespace."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        random.seed(0)
+        np.random.seed(0)
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.module = types.ModuleType("__main__")
+        sys.modules["__main__"] = self.module
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.InteractiveShell.colors = "nocolor"
+        config.InteractiveShell.xmode = "Plain"
+        self.shell = InteractiveShell.instance(
+            config=config, user_module=self.module, user_ns=self.module.__dict__
+        )
+        self.shell.display_pub = _Publisher(parent=self.shell)
+        self.results: list[dict[str, Any]] = []
+        self.shell.displayhook.write_format_data = self._keep_result
+        self.shell.displayhook.write_output_prompt = lambda: None
+        self.shell.displayhook.finish_displayhook = lambda: None
+        self.shell.showtraceback = lambda *_, **__: None
+        self.shell.showsyntaxerror = lambda *_, **__: None
+        self.executor = Executor(self.module.__dict__)
+        signal.signal(signal.SIGALRM, self._alarm)
+
+    def _keep_result(self, data: Any, metadata: Any = None) -> None:
+        self.results.append(_bundle(data))
+
+    @staticmethod
+    def _alarm(*_: Any) -> None:
+        raise OutOfTime
+
+    @contextlib.contextmanager
+    def clock(self, seconds: float) -> Iterator[None]:
+        """Interrupt the learner's code after ``seconds``; the grader kills what ignores that."""
+        signal.signal(signal.SIGALRM, self._alarm)
+        signal.setitimer(signal.ITIMER_REAL, max(0.01, seconds))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    # ---------------------------------------------------------------------------------- requests
+
+    def cell(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
+        """Run one cell and say how it went."""
+        publisher = self.shell.display_pub
+        publisher.kept, self.results = [], []
+        error = None
+        try:
+            with self.clock(request["seconds"]):
+                outcome = self.shell.run_cell(body.decode(), store_history=True)
+                error = outcome.error_before_exec or outcome.error_in_exec
+        except OutOfTime as stopped:
+            error = stopped
+        displays = [{"kind": "display_data", "data": d} for d in publisher.kept]
+        displays += [{"kind": "execute_result", "data": d} for d in self.results]
+        return {"error": self.describe(error)}, displays
+
+    def program(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
+        """Carry out operations on what the cells defined."""
+        operations = from_wire(json.loads(body))
+        replies: list[Any] = []
+        try:
+            with self.clock(request["seconds"]):
+                for operation in operations:
+                    replies.append(self._one(operation))
+        except OutOfTime as stopped:
+            late = {"error": {"type": "OutOfTime", "line": _own_line(stopped),
+                              "message": f"stopped after {request['seconds']:.0f} seconds"}}  # fmt: skip
+            replies += [late] * (len(operations) - len(replies))
+        return {}, replies
+
+    def _one(self, operation: dict[str, Any]) -> Any:
+        try:
+            (reply,) = self.executor.run([operation])
+            return to_wire(reply)
+        except OutOfTime:
+            raise
+        except BaseException as error:
+            return to_wire({"error": self.executor._describe_error(error)})
+
+    def look(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
+        """What a name is: plain data (with its value), a module, or something to call."""
+        name = request["name"]
+        space = self.module.__dict__
+        if name not in space:
+            return {"kind": "missing"}, None
+        value = space[name]
+        if isinstance(value, types.ModuleType):
+            return {"kind": "module"}, None
+        plain = self.executor._plain(value)
+        if not _is_opaque(plain):
+            return {"kind": "plain"}, to_wire(plain)
+        kind = "class" if inspect.isclass(value) else "callable" if callable(value) else "object"
+        return {"kind": kind, "type": type(value).__name__}, None
+
+    def describe(self, error: BaseException | None) -> dict[str, Any] | None:
+        """An error as plain text: name, message, and the traceback through the learner's cells."""
+        if error is None:
+            return None
+        if isinstance(error, OutOfTime):
+            message = f"stopped after {self.limits.cell_seconds:.0f} seconds"
+            name = "OutOfTime"
+        else:
+            name, message = type(error).__name__, str(error)
+        lines = []
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename.startswith(CELL):
+                lines.append(f"  line {frame.lineno}, in {frame.name}\n    {frame.line}")
+        if isinstance(error, SyntaxError) and error.text:
+            lines.append(f"  line {error.lineno}\n    {error.text.rstrip()}")
+        return {"type": name[:200], "message": message[:4000], "lines": lines[-10:]}
+
+
+def _own_line(error: BaseException) -> int | None:
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__)
+             if f.filename.startswith(CELL)]  # fmt: skip
+    return lines[-1] if lines else None
+
+
+def _is_opaque(value: Any) -> bool:
+    if isinstance(value, dict):
+        return "$opaque" in value or any(_is_opaque(v) for v in value.values())
+    return isinstance(value, list | tuple) and any(_is_opaque(v) for v in value)
+
+
+def serve(sock: Any, limits: Limits) -> None:
+    """Answer requests until the channel closes."""
+    channel = Channel(sock, limits.message_mb << 20)
+    worker = Worker(limits)
+    owner = os.getpid()
+    while True:
+        try:
+            request, body = channel.receive()
+        except ChannelClosed:
+            return
+        try:
+            header, answer = getattr(worker, request["do"])(request, body)
+            data = json.dumps(answer).encode()
+        except BaseException as error:
+            if os.getpid() != owner:
+                os._exit(1)  # the learner's code forked and its child came back here
+            header, data = {"error": worker.describe(error)}, b"null"
+        if len(data) > channel.body_limit:
+            said = f"the result of {len(data)} bytes is too large to be handed over"
+            header, data = {"error": {"type": "ValueError", "message": said}}, b"null"
+        if os.getpid() != owner:
+            os._exit(1)
+        _flush()
+        channel.send(header, data)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
