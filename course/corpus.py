@@ -26,7 +26,7 @@ SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 N_BYTES = 1_115_394
 FILE_NAME = "tinyshakespeare.txt"
 
-DOWNLOAD_SECONDS = 8.0  # a page waits this long for a network that hangs
+DOWNLOAD_SECONDS = 6.0  # a page waits this long for a network that hangs
 PATIENT_SECONDS = 120.0  # … and whoever asks for the download by hand, this long
 REMEMBER_SECONDS = 3600.0  # a failed download is not tried again for so long, by any process
 _GRACE = 4.0  # an attempt this much over its time, without a result, was killed
@@ -75,7 +75,7 @@ def load_corpus(
 
     A path given by the caller or the environment is taken at its word: if it is missing or wrong
     that is an error, whatever else could be found. A damaged copy in the cache is passed over with
-    a warning. An automatic download takes 8 seconds at most, and after a failure none is tried for
+    a warning. An automatic download takes 6 seconds at most, and after a failure none is tried for
     an hour (a marker in the cache folder tells all processes), so that a build of many notebooks
     waits once.
 

@@ -14,6 +14,7 @@ used, the one generator whose sequence Python promises to keep.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from random import Random
 
 LENGTH = 500_000  # characters of the text that stands in for the corpus
@@ -84,7 +85,8 @@ class _Scene:
         return int(self.random.random() * n)
 
     def pick(self, words: str | Sequence[str]) -> str:
-        words = words.split() if isinstance(words, str) else words
+        if isinstance(words, str):
+            words = _words(words)
         # The square makes the first words common and the last rare, as words are.
         return words[int(self.random.random() ** 2 * len(words))]
 
@@ -164,6 +166,11 @@ class _Scene:
             # The one who was spoken to answers, most of the time.
             following = previous if self.chance(0.7) else others[self.roll(len(others))]
             speaker, previous = following, speaker
+
+
+@cache
+def _words(words: str) -> list[str]:
+    return words.split()
 
 
 def _form(entry: str, with_s: bool) -> str:

@@ -185,8 +185,8 @@ class Tokenizer:
         """Write the merges as JSON, whole or not at all."""
         merges = ",\n".join(json.dumps(pair) for pair in self.merges)
         head = json.dumps({"format": FORMAT, "split_pattern": SPLIT_PATTERN})[1:-1]
-        text = f'{{{head}, "vocab_size": {self.vocab_size}, "merges": [\n{merges}\n]}}\n'
-        return atomic_write_text(path, text)
+        sizes = f'"vocab_size": {self.vocab_size}, "merges": [\n{merges}\n]'
+        return atomic_write_text(path, f"{{{head}, {sizes}}}\n")
 
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:
@@ -252,9 +252,8 @@ class TokenizedCorpus:
 def load_tokens(corpus: Corpus | None = None, vocab_size: int = 1024) -> TokenizedCorpus:
     """The corpus (by default :func:`~course.corpus.load_corpus`'s) with a tokenizer learned on it.
 
-    Merges and ids are kept in the cache folder under the corpus's checksum. A cache file that is
-    damaged, or does not decode to this very text, is made again with a warning; a cache that
-    cannot be written costs only the time.
+    Merges and ids are cached under the corpus's checksum. A cache file that is damaged, or does not
+    decode to this very text, is made again with a warning.
 
     Raises:
         CorpusError: the corpus is wrong or missing.
@@ -262,19 +261,21 @@ def load_tokens(corpus: Corpus | None = None, vocab_size: int = 1024) -> Tokeniz
     """
     import torch  # late: the tokenizer itself needs no torch
 
-    if corpus is None:
-        corpus = load_corpus()
-    path = cache_dir() / f"tokens-{corpus.sha256[:16]}-{vocab_size}.npz"
-    cached = _read_tokens(path, corpus.text, vocab_size) if path.exists() else None
-    if cached is None:
-        tokenizer = Tokenizer.train(corpus.text, vocab_size)
-        ids = tokenizer.encode_array(corpus.text)
-        _write_tokens(path, tokenizer, ids)
-    else:
-        tokenizer, ids = cached
+    corpus = corpus or load_corpus()
+    tokenizer, ids = _load_ids(corpus, vocab_size)
     tokens = torch.from_numpy(ids)
     n_train = len(ids) * 9 // 10
     return TokenizedCorpus(corpus, tokenizer, tokens[:n_train], tokens[n_train:])
+
+
+def _load_ids(corpus: Corpus, vocab_size: int) -> tuple[Tokenizer, np.ndarray]:
+    path = cache_dir() / f"tokens-{corpus.sha256[:16]}-{vocab_size}.npz"
+    if path.exists() and (cached := _read_tokens(path, corpus.text, vocab_size)):
+        return cached
+    tokenizer = Tokenizer.train(corpus.text, vocab_size)
+    ids = tokenizer.encode_array(corpus.text)
+    _write_tokens(path, tokenizer, ids)
+    return tokenizer, ids
 
 
 def _read_tokens(path: Path, text: str, vocab_size: int) -> tuple[Tokenizer, np.ndarray] | None:
@@ -285,7 +286,7 @@ def _read_tokens(path: Path, text: str, vocab_size: int) -> tuple[Tokenizer, np.
         if tokenizer.vocab_size != vocab_size or tokenizer.decode(ids) != text:
             raise ValueError("it does not decode to the corpus")
     except (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
-        warnings.warn(f"{path} is damaged ({error}) and is made again", stacklevel=3)
+        warnings.warn(f"{path} is damaged ({error}) and is made again", stacklevel=4)
         return None
     return tokenizer, ids
 
@@ -297,4 +298,4 @@ def _write_tokens(path: Path, tokenizer: Tokenizer, ids: np.ndarray) -> None:
     try:
         atomic_write_bytes(path, file.getvalue())
     except OSError as error:
-        warnings.warn(f"the tokens could not be kept in {path}: {error}", stacklevel=3)
+        warnings.warn(f"the tokens could not be kept in {path}: {error}", stacklevel=4)
