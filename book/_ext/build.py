@@ -1,0 +1,115 @@
+"""Build the book: ``python book/_ext/build.py`` (what ``make book`` calls).
+
+Executes what is not up to date, then builds the pages with warnings as errors, and says where
+they are. It can be interrupted and run again; where nothing changed it does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from course_book import assets, downloads, wheel  # noqa: E402
+from course_book.corpus import find_corpus  # noqa: E402
+from course_book.keys import file_hash, files_below, package_key, tree_hash  # noqa: E402
+from course_book.toc import notebooks_of  # noqa: E402
+from execute import ROOT, chosen_parameters, execute, parser, report  # noqa: E402
+
+# Settings that change the pages: a build with others is another build.
+_VARIABLES = (downloads.REPOSITORY_VARIABLE, downloads.BOOK_VARIABLE, downloads.BRANCH_VARIABLE)
+_ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+
+
+def pages_key(root: Path, notebooks: list[Path]) -> str:
+    """Hash of everything the pages are made from."""
+    sources = files_below(root / "book", {"node_modules", "__pycache__", ".ipynb_checkpoints"})
+    executed = root / "_build" / "executed"
+    copies = [executed / n.relative_to(root) for n in notebooks]
+    settings = [f"{name}={os.environ.get(name, '')}" for name in _VARIABLES]
+    config = file_hash(root / "_config.yml", root / "_toc.yml", root / "pyproject.toml")
+    book, made = tree_hash(sources, root), tree_hash(copies, root)
+    return "-".join([book, made, config, package_key(root), *settings])
+
+
+def build_pages(root: Path, notebooks: list[Path]) -> int:
+    """Run Jupyter Book on the executed copies; 0 where the pages are whole and without warnings."""
+    build = root / "_build"
+    stamp, unfinished = build / "pages.key", build / "pages.unfinished"
+    key = pages_key(root, notebooks)
+    front = build / "html" / "index.html"
+    if not unfinished.exists() and front.is_file():
+        if stamp.is_file() and stamp.read_text(encoding="utf-8") == key:
+            print("The pages are up to date.", file=sys.stderr)
+            return 0
+    elif unfinished.exists():
+        # Sphinx warns of a page only when it reads it: after a failed build it must read them all
+        shutil.rmtree(build / ".doctrees", ignore_errors=True)
+    build.mkdir(exist_ok=True)
+    unfinished.touch()
+    stamp.unlink(missing_ok=True)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    options = ["-W", "-n", "--keep-going"]
+    done = subprocess.run(
+        [sys.executable, "-c", _ENTRY, "build", str(root), *options],
+        cwd=root,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode or not front.is_file():
+        print(done.stdout, file=sys.stderr)
+        print("The pages were not built: see the warnings and errors above.", file=sys.stderr)
+        return done.returncode or 1
+    stamp.write_text(key, encoding="utf-8")
+    unfinished.unlink()
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    p = parser(__doc__)
+    p.add_argument("--prepare", action="store_true", help="fetch KaTeX and the fonts, nothing else")
+    args = p.parse_args(argv)
+    root: Path = args.root.resolve()
+    try:
+        assets.node_modules(root)
+        if args.prepare:
+            return 0
+        wheel.build_wheel(root)
+    except (assets.MissingTool, wheel.WheelError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    notebooks = notebooks_of(root)
+    state = find_corpus()
+    if state.notice:
+        print(state.notice, file=sys.stderr)
+    outcomes = execute(
+        notebooks,
+        root,
+        jobs=args.jobs,
+        parameters=chosen_parameters(args),
+        corpus=state,
+        force=args.force,
+        timeout=args.timeout,
+    )
+    status = report(outcomes) or build_pages(root, notebooks)
+    if status == 0:
+        html = root / "_build" / "html"
+        print(f"\nThe book: {(html / 'index.html').as_uri()}")
+        print(f"Over HTTP: {Path(sys.executable).name} -m http.server --directory {html}")
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        print("\nInterrupted; what is finished is kept. Run it again to go on.", file=sys.stderr)
+        status = 130
+    sys.exit(status)

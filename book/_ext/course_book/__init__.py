@@ -1,0 +1,78 @@
+"""The course's book on top of Jupyter Book: its look, its executed pages, its downloads.
+
+No page contacts any host. Loaded by ``_config.yml`` (``local_extensions``).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError
+
+_EXT = Path(__file__).resolve().parents[1]
+for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the root: course
+    if str(_folder) not in sys.path:
+        sys.path.insert(0, str(_folder))
+
+from course_book import assets, downloads, page, swap  # noqa: E402
+from course_book.frontdoor import write_front_door  # noqa: E402
+
+# Handlers of extensions that Jupyter Book always loads, and whose part we play ourselves.
+_REPLACED = ("sphinx_book_theme", "sphinx_thebe", "sphinx_comments")
+
+
+def _silence_replaced(app: Sphinx) -> None:
+    for name, listeners in app.events.listeners.items():
+        kept = [e for e in listeners if not e.handler.__module__.split(".")[0] in _REPLACED]
+        app.events.listeners[name] = kept
+
+
+def _configure(app: Sphinx, config: Config) -> None:
+    import sphinxcontrib.katex as katex
+
+    root = Path(app.srcdir)
+    _silence_replaced(app)
+    try:
+        assets.vendor(root, root / "_build" / "assets")
+        katex.NODEJS_BINARY = assets.tool("node")
+        config.katex_js_path = str(assets.katex_script(root))
+        address = downloads.configured(
+            config.course_book_repository, config.course_book_url, config.course_book_branch
+        )
+    except (assets.MissingTool, ValueError) as error:
+        raise ExtensionError(str(error)) from error
+    config.katex_css_path = "vendor/katex.min.css"
+    # a formula that does not parse is shown as it is, and becomes a warning of the build
+    katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=False, strict=False, trust=False)
+    config.html_static_path.append(str(root / "_build" / "assets"))
+    config.course_book_address = address
+
+
+def _finished(app: Sphinx, exception: Exception | None) -> None:
+    if exception is not None or app.builder.format != "html":
+        return
+    root, out = Path(app.srcdir), Path(app.outdir)
+    env = app.env
+    notebooks = [Path(env.doc2path(d)) for d in sorted(env.found_docs) if swap.is_notebook(env, d)]
+    downloads.write_downloads(notebooks, root, out, app.config.course_book_address)
+    write_front_door(out, app.config.root_doc, app.config.html_title)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.add_html_theme("course", str(_EXT.parent / "_templates" / "course"))
+    app.add_config_value("course_book_repository", "", "html")
+    app.add_config_value("course_book_url", "", "html")
+    app.add_config_value("course_book_branch", downloads.DEFAULT_BRANCH, "html")
+    app.add_config_value("course_book_address", None, "")
+    app.connect("config-inited", _configure, priority=900)
+    app.connect("env-get-outdated", swap.outdated)
+    app.connect("source-read", swap.source_read, priority=100)
+    app.connect("html-page-context", page.context, priority=900)
+    app.connect("build-finished", _finished)
+    # the state of the environment we keep is one dictionary, made before any page is read
+    return {"parallel_read_safe": True, "parallel_write_safe": False, "version": "1"}

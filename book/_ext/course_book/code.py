@@ -1,0 +1,35 @@
+"""Colour the names of queries, keys and values in code, as in formulas and figures."""
+
+from __future__ import annotations
+
+import re
+
+_ROLE = {
+    "query": {"q", "Q", "W_q", "q_proj", "query", "queries"},
+    "key": {"k", "K", "W_k", "k_proj", "key", "keys"},
+    "value": {"v", "V_", "W_v", "v_proj", "value", "values"},
+}
+_BY_NAME = {name: role for role, names in _ROLE.items() for name in names}
+_BLOCK = re.compile(r'<div class="highlight"><pre>.*?</pre>', re.DOTALL)
+_NAME = re.compile(r'<span class="(n|na|nn|bp)">([A-Za-z_]+)</span>')
+
+
+def colour_names(body: str) -> str:
+    """Give each name of a query, key or value its class.
+
+    Only in blocks that have both a query and a key: elsewhere ``k, v`` are the key and value of
+    some dictionary.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        text = match[0]
+        roles = {_BY_NAME.get(name) for _, name in _NAME.findall(text)}
+        if not {"query", "key"} <= roles:
+            return text
+        return _NAME.sub(one, text)
+
+    def one(match: re.Match[str]) -> str:
+        role = _BY_NAME.get(match[2])
+        return f'<span class="{match[1]} is-{role}">{match[2]}</span>' if role else match[0]
+
+    return _BLOCK.sub(block, body)

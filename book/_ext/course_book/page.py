@@ -1,0 +1,176 @@
+"""What each page's template gets, and the last changes to its HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from course.figures.palette import LIGHT, variable
+from course_book import code, keys, nav, svg, swap
+from course_book.downloads import Address
+
+logger = logging.getLogger(__name__)
+
+WORDS_A_MINUTE = 220
+# A cell of code is read too, but not word by word: seconds a line.
+SECONDS_A_LINE = 2.0
+DESCRIPTION_LENGTH = 155
+
+# The style sheets and scripts of the page are our own; other extensions add theirs to every page.
+_KEEP_ALWAYS = ("widgets-static", "course.", "palette.")
+_IMAGE = re.compile(r"<img\b[^>]*>")
+_TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
+_INLINE_COLOUR = re.compile(r"(color:\s*)(#[0-9a-fA-F]{6})")
+_KATEX_ERROR = re.compile(r'<span class="katex-error" title="([^"]*)"')
+_BY_COLOUR = {value.lower(): f"var({variable(name)})" for name, value in LIGHT.items()}
+
+
+def _attribute(tag: str, name: str) -> str:
+    found = re.search(rf'\b{name}="([^"]*)"', tag)
+    return html.unescape(found[1]) if found else ""
+
+
+def _no_real_alt(alt: str, src: str) -> bool:
+    """No words, or a file's name in their place."""
+    return not alt.strip() or alt == src or re.search(r"[0-9a-f]{20}|\.(svg|png)$", alt) is not None
+
+
+class Figures:
+    """Replaces the images of one page by inline figures; warns of those without words."""
+
+    def __init__(self, app: Sphinx, pagename: str) -> None:
+        self.pagename = pagename
+        self.files = {name: path for path, name in app.builder.images.items()}
+        self.srcdir = Path(app.srcdir)
+        self.count = 0
+
+    def replace(self, match: re.Match[str]) -> str:
+        tag = match[0]
+        src, alt = _attribute(tag, "src"), _attribute(tag, "alt")
+        if _no_real_alt(alt, src):
+            logger.warning(
+                "an image has no alt text (cell metadata `mystnb: {image: {alt: …}}`): %s",
+                src,
+                location=self.pagename,
+                type="course_book",
+            )
+            return tag
+        path = self.files.get(src.rsplit("/", 1)[-1])
+        if path is None or not src.endswith(".svg"):
+            return tag
+        text = (self.srcdir / path).read_text(encoding="utf-8")
+        if not svg.is_figure(text):
+            return tag
+        self.count += 1
+        return svg.inline(text, alt, f"fig{self.count}")
+
+
+def description(doctree: nodes.document | None, given: str = "") -> str:
+    """The page in a sentence, for search engines: ``given``, else its first paragraph."""
+    text = given
+    if not text and doctree is not None:
+        paragraphs = (p.astext() for p in doctree.findall(nodes.paragraph))
+        text = next((p for p in paragraphs if len(p) > 40), "")
+    text = " ".join(text.split())
+    if len(text) <= DESCRIPTION_LENGTH:
+        return text
+    return text[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+
+
+def reading_minutes(doctree: nodes.document) -> int:
+    """Minutes a page takes to read, at least one."""
+    code_lines = sum(b.astext().count("\n") + 1 for b in doctree.findall(nodes.literal_block))
+    prose = sum(
+        len(t.astext().split())
+        for kind in (nodes.paragraph, nodes.title)
+        for t in doctree.findall(kind)
+    )
+    return max(1, round(prose / WORDS_A_MINUTE + code_lines * SECONDS_A_LINE / 60))
+
+
+def running_time(seconds: float) -> str:
+    """Seconds as a reader says them."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 90:
+        return f"{5 * round(seconds / 5)} s"
+    return f"{round(seconds / 60)} min"
+
+
+def _own_assets(context: dict[str, Any], body: str) -> None:
+    """Drop what the page does not use: most of what extensions add to every page."""
+
+    def name(asset: Any) -> str:
+        return str(getattr(asset, "filename", asset) or "")
+
+    styles = [s for s in context["css_files"] if name(s).startswith("_static/course.")]
+    if 'class="sd-' in body:
+        styles = [s for s in context["css_files"] if "sphinx-design" in name(s)] + styles
+    context["css_files"] = styles
+    # a script without a file is one a page carries itself: the state of its widgets
+    context["script_files"] = [
+        s for s in context["script_files"] if not name(s) or "widgets-static" in name(s)
+    ]
+
+
+def finish_body(app: Sphinx, pagename: str, body: str) -> str:
+    """Figures inline, the palette's colours as variables, wide things scrollable."""
+    body = _IMAGE.sub(Figures(app, pagename).replace, body)
+    body = _INLINE_COLOUR.sub(lambda m: m[1] + _BY_COLOUR.get(m[2].lower(), m[2]), body)
+    body = _TABLE.sub(lambda m: f'<div class="scroll">{m[0]}</div>', body)
+    for message in _KATEX_ERROR.findall(body):
+        logger.warning(
+            "a formula does not parse: %s",
+            html.unescape(message),
+            location=pagename,
+            type="course_book",
+        )
+    return code.colour_names(body)
+
+
+def context(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """The ``html-page-context`` event, after all other extensions."""
+    body = context.get("body", "") or ""
+    if doctree is not None:
+        body = context["body"] = finish_body(app, pagename, body)
+    _own_assets(context, body)
+    metadata = app.env.metadata.get(pagename, {})
+    context.update(
+        book_title=app.config.html_title,
+        has_math='class="katex' in body,
+        description=description(doctree, str(metadata.get("description", ""))),
+        parts=nav.parts(app, pagename),
+        sections=nav.sections(doctree),
+        front=pagename == app.config.root_doc,
+        meta_line=[],
+        downloads={},
+        notice="",
+    )
+    if doctree is None:
+        return
+    if re.search(r"/\d\d-|/intro$", pagename):
+        context["meta_line"].append(f"{reading_minutes(doctree)} min to read")
+    if not swap.is_notebook(app.env, pagename):
+        return
+    stored = keys.stored(swap.executed(app.env, pagename))
+    context["meta_line"].append(f"{running_time(stored.get('seconds', 0.0))} to run")
+    context["notice"] = stored.get("notice", "")
+    address: Address = app.config.course_book_address
+    stem = pagename.rsplit("/", 1)[-1]
+    context["downloads"] = {
+        "notebook": f"{stem}.ipynb",
+        "archive": f"{stem}.zip",
+        "colab": address.colab(f"{pagename}.ipynb"),
+    }

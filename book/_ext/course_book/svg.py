@@ -1,0 +1,83 @@
+"""Figures inside the page: matplotlib's SVG as part of the HTML, in the reader's colours.
+
+An image loaded from a file keeps the colours it was drawn in. A figure that is part of the page
+takes the page's: each colour of the light palette becomes its CSS variable, words take the
+page's font, and the description becomes the figure's label for a screen reader.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from course.figures.palette import LIGHT, variable
+
+# One point of a figure on the page, pixels: its 10-point words come out as large as the text.
+SCALE = 1.72
+_BY_COLOUR = {value.lower(): f"var({variable(name)})" for name, value in LIGHT.items()}
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
+_FONT = re.compile(r"\s*font-family:[^;\"]*;?")
+_SIZE = re.compile(r'<svg[^>]*?\bwidth="([\d.]+)pt"[^>]*?\bheight="([\d.]+)pt"')
+
+
+def is_figure(svg: str) -> bool:
+    """Whether ``svg`` is one of ours: drawn by matplotlib, with its size in points."""
+    return 'id="figure_1"' in svg and _SIZE.search(svg) is not None
+
+
+def recolour(svg: str) -> str:
+    """Each colour of the palette as its variable; other colours stay."""
+    return _COLOUR.sub(lambda m: _BY_COLOUR.get(m[0].lower(), m[0]), svg)
+
+
+def _own_ids(svg: str, prefix: str) -> str:
+    """Ids that are referred to get ``prefix``, the others go: a page has several figures."""
+    used = set(re.findall(r"url\(#([^)]+)\)", svg)) | set(re.findall(r'href="#([^"]+)"', svg))
+
+    def rename(match: re.Match[str]) -> str:
+        return f' id="{prefix}-{match[1]}"' if match[1] in used else ""
+
+    svg = re.sub(r'\s+id="([^"]+)"', rename, svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
+    return re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
+
+
+def inline(svg: str, alt: str, prefix: str) -> str:
+    """The figure as HTML.
+
+    Parameters
+    ----------
+    svg
+        The file's text.
+    alt
+        What the figure shows, in words.
+    prefix
+        Unique on the page; starts the figure's ids.
+
+    Raises
+    ------
+    ValueError
+        If it is not one of our figures, or ``alt`` says nothing.
+    """
+    size = _SIZE.search(svg)
+    if size is None:
+        raise ValueError("an SVG without a size in points is not one of our figures")
+    if not alt.strip():
+        raise ValueError("a figure needs words that say what it shows (alt text)")
+    width = float(size[1]) * SCALE
+    body = re.sub(r"^.*?(?=<svg)", "", svg, flags=re.DOTALL)
+    body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    # one rule for every element: in a page it would reach beyond this figure
+    body = re.sub(r"\s*<defs>\s*<style.*?</style>\s*</defs>", "", body, flags=re.DOTALL)
+    view = re.search(r'viewBox="([^"]+)"', body)
+    if view is None:
+        raise ValueError("an SVG without a viewBox cannot be scaled to the page")
+    body = re.sub(r"^<svg[^>]*>", "", body)
+    body = _own_ids(_FONT.sub("", recolour(body)), prefix)
+    body = re.sub(r"\n\s*", " ", body).replace("> <", "><")
+    label = html.escape(alt, quote=True)
+    return (
+        f'<svg class="figure" role="img" aria-label="{label}" viewBox="{view[1]}" '
+        f'style="max-width:{width:.0f}px" xmlns="http://www.w3.org/2000/svg" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink">{body}'
+    )

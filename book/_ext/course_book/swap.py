@@ -1,0 +1,71 @@
+"""Put the executed copy in place of a notebook while Sphinx reads it.
+
+So that ``jupyter-book build .``, typed from habit, gives the executed book too; where a copy is
+missing or older than its notebook the build stops and says which command makes it. A page never
+shows outputs that are not those of its code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+from course_book import keys
+
+COMMAND = "python book/_ext/build.py"
+
+
+def is_notebook(env: BuildEnvironment, docname: str) -> bool:
+    return str(env.doc2path(docname)).endswith(".ipynb")
+
+
+def executed(env: BuildEnvironment, docname: str) -> Path:
+    root = Path(env.srcdir)
+    return keys.executed_path(Path(env.doc2path(docname)), root)
+
+
+def _check(app: Sphinx, env: BuildEnvironment) -> None:
+    """Stop, naming all notebooks at once, where an executed copy is missing or out of date."""
+    root = Path(app.srcdir)
+    missing = []
+    for docname in sorted(env.found_docs):
+        if not is_notebook(env, docname):
+            continue
+        notebook = Path(env.doc2path(docname))
+        wanted = keys.notebook_keys(notebook, root)
+        if not keys.is_fresh(executed(env, docname), wanted):
+            missing.append(notebook.relative_to(root).as_posix())
+    if missing:
+        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise ExtensionError(
+            f"not executed since they, or the package, changed: {shown}. "
+            f"Run `make book` (or `{COMMAND}`): it executes the notebooks, then builds the pages."
+        )
+
+
+def _fingerprints(env: BuildEnvironment) -> dict[str, str]:
+    return {
+        docname: keys.file_hash(executed(env, docname))
+        for docname in env.found_docs
+        if is_notebook(env, docname)
+    }
+
+
+def outdated(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Documents whose executed copy is not the one that was read last time."""
+    _check(app, env)
+    before: dict[str, str] = getattr(env, "course_book_read", {})
+    now = _fingerprints(env)
+    env.course_book_read = now  # type: ignore[attr-defined]
+    return [d for d, print_ in now.items() if before.get(d) != print_]
+
+
+def source_read(app: Sphinx, docname: str, source: list[str]) -> None:
+    """The event in which Sphinx lets an extension replace a source."""
+    if is_notebook(app.env, docname):
+        source[0] = executed(app.env, docname).read_text(encoding="utf-8")

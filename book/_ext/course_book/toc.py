@@ -1,0 +1,118 @@
+"""``_toc.yml``: the curriculum's order, with the pages that exist.
+
+``python book/_ext/course_book/toc.py`` writes it; a test compares it with the files of ``book/``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT_DOC = "book/intro"
+# (caption, numbered, names in order)
+PARTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
+    (
+        "From an average to a block",
+        True,
+        ("01-average", "02-masked-matmul", "03-softmax", "04-qkv", "05-scaling", "06-heads", "07-block"),
+    ),
+    (
+        "From a block to a model",
+        True,
+        ("08-positions", "09-cost", "10-gpt", "11-encoder-decoder", "12-what-a-head-does"),
+    ),
+    (
+        "Beside the text",
+        False,
+        (
+            "notation",
+            "claims",
+            "bug-museum",
+            "flashcards",
+            "exercises",
+            "references",
+            "api",
+            "instructors",
+            "colophon",
+        ),
+    ),
+)
+_HEAD = """\
+# Written by `python book/_ext/course_book/toc.py`: the curriculum's order, the pages that exist.
+"""
+
+
+def documents(root: Path) -> set[str]:
+    """Names of the pages in ``book/``, without their endings."""
+    return {p.stem for ending in ("ipynb", "md") for p in (root / "book").glob(f"*.{ending}")}
+
+
+def table(root: Path) -> dict[str, Any]:
+    """The table of contents of what exists.
+
+    Raises
+    ------
+    ValueError
+        If a page exists that has no place in the order, or the front page does not exist.
+    """
+    present = documents(root)
+    if "intro" not in present:
+        raise ValueError("book/intro is missing: it is the front page")
+    known = {name for _, _, names in PARTS for name in names} | {"intro"}
+    if present - known:
+        extra = ", ".join(sorted(present - known))
+        raise ValueError(f"pages with no place in book/_ext/course_book/toc.py: {extra}")
+    parts = []
+    for caption, numbered, names in PARTS:
+        chapters = [{"file": f"book/{name}"} for name in names if name in present]
+        if chapters:
+            part: dict[str, Any] = {"caption": caption, "chapters": chapters}
+            if numbered:
+                part["numbered"] = 1
+            parts.append(part)
+    toc: dict[str, Any] = {"format": "jb-book", "root": ROOT_DOC}
+    if parts:
+        toc["parts"] = parts
+    return toc
+
+
+def as_yaml(toc: dict[str, Any]) -> str:
+    return _HEAD + yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
+
+
+def listed(root: Path) -> list[str]:
+    """The pages that ``_toc.yml`` lists, in order, the front page first.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table of contents of Jupyter Book.
+    """
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    if not isinstance(toc, dict) or toc.get("format") != "jb-book" or "root" not in toc:
+        raise ValueError("_toc.yml is not a table of contents (format: jb-book, with a root)")
+    parts = toc.get("parts") or [{"chapters": toc.get("chapters", [])}]
+    return [toc["root"], *(c["file"] for part in parts for c in part["chapters"])]
+
+
+def notebooks_of(root: Path) -> list[Path]:
+    """The notebooks among the pages that ``_toc.yml`` lists."""
+    paths = (root / f"{name}.ipynb" for name in listed(root))
+    return [path for path in paths if path.is_file()]
+
+
+def main() -> None:
+    root = Path(__file__).resolve().parents[3]
+    sys.path.insert(0, str(root))
+    from course.files import atomic_write_text
+
+    text = as_yaml(table(root))
+    atomic_write_text(root / "_toc.yml", text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
