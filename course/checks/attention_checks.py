@@ -1,0 +1,188 @@
+"""What the exercises on attention modules share: values against the oracle, faults, dropout."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from course.checks import oracles
+from course.checks.counterexample import CounterExample, small_matrices
+from course.checks.engine import Exercise, Failure, Finding, Trial, agree, difference
+from course.checks.oracles import FAULTS, Fault
+from course.checks.roles import Named, Roles
+from course.checks.subject import SubjectError
+from course.checks.toolkit import Target, build
+
+RIGHT = Fault()
+
+
+@dataclass
+class Design:
+    """How an exercise's attention is built and read.
+
+    Attributes:
+        cls: the class's name.
+        sizes: draws ``(constructor arguments, d_model, d_head)``.
+        roles: parameters, constructor arguments → candidates.
+        small: constructor arguments for counter-examples, smallest first.
+        faults: names in `FAULTS` that can be made here.
+    """
+
+    cls: str
+    sizes: Callable[[Trial], tuple[list[int], int]]
+    roles: Callable[[Sequence[Named], Sequence[int]], Roles | None]
+    small: Sequence[list[int]]
+    faults: Sequence[str]
+
+
+def matching(
+    outs: Sequence[Tensor], xs: Sequence[Tensor], roles: Roles, fault: Fault, tol: float = 2e-5
+) -> list[int]:
+    """Numbers of the candidates for which the (faulty) oracle gives all these results."""
+    alive = torch.ones(len(roles), dtype=torch.bool)
+    for out, x in zip(outs, xs, strict=True):
+        e = oracles.attend(x, roles, fault).double()
+        if e.shape[1:] != out.shape:
+            return []
+        o = out.double().expand_as(e)
+        gap = (o - e).abs()
+        both = (torch.isnan(o) & torch.isnan(e)) | (o == e)
+        gap = torch.where(both, 0.0, gap).nan_to_num(torch.inf)
+        size = e.abs().nan_to_num(0.0, posinf=0.0, neginf=0.0).flatten(1).amax(1).clamp(min=1.0)
+        alive &= gap.flatten(1).amax(1) <= tol * size
+        if not alive.any():
+            return []
+    return alive.nonzero().flatten().tolist()
+
+
+def nearest(out: Tensor, x: Tensor, roles: Roles) -> Tensor:
+    """The right result for the candidate whose result is nearest. (B, T, E)"""
+    e = oracles.attend(x, roles, RIGHT)
+    gap = (e - out).abs().nan_to_num(1e9).flatten(1).mean(1)
+    return e[int(gap.argmin())]
+
+
+def check_values(t: Trial, design: Design, lengths: Sequence[int], trials: int = 2) -> None:
+    """Exact values at several lengths, with the learner's own parameters set at random."""
+    for _ in range(trials):
+        args, C = design.sizes(t)
+        target = build(t, design.cls, args)
+        B = t.pick([b for b in (2, 3, 4) if b not in args])
+        xs = [t.normal(B, T, C) for T in lengths]
+        outs = target.many(xs)
+        for out in outs:
+            t.expect(isinstance(out, Tensor), "the result is not a tensor")
+        roles = design.roles(target.parameters, args)
+        if roles is None:
+            raise Failure(unreadable(target))
+        if not matching(outs, xs, roles, RIGHT):
+            example = smallest_module_example(t, design)
+            for out, x, T in zip(outs, xs, lengths, strict=True):
+                right = nearest(out, x, roles)
+                t.tensor(out, right.shape)
+                if not agree(out, right, 2e-5):
+                    raise Failure(f"With T = {T} and {_call(design.cls, args)} the values are wrong. "
+                                  f"{difference(out, right)}", example)  # fmt: skip
+            raise Failure("The values are wrong: no one reading of your parameters gives all the "
+                          "results.", example)  # fmt: skip
+
+
+def unreadable(target: Target) -> str:
+    """The sentence for a module whose parameters fit no reading."""
+    shapes = ", ".join(f"{n} {tuple(p.shape)}" for n, p in target.parameters) or "none"
+    return ("Your module's parameters do not fit: exactly one matrix each for queries, keys and "
+            f"values (and the output projection, where there is one). Found: {shapes}.")  # fmt: skip
+
+
+def _call(cls: str, args: Sequence[int]) -> str:
+    return f"{cls}({', '.join(map(str, args))})"
+
+
+def smallest_module_example(t: Trial, design: Design) -> CounterExample | None:
+    """Search the smallest sizes, then the plainest numbers, where the values differ."""
+    tries = 0
+    for args, T in itertools.product(design.small, (1, 2, 3)):
+        C = args[0]
+        for x in small_matrices(T, C):
+            if tries > 30:
+                return None
+            tries += 1
+            try:
+                target = build(t, design.cls, args, values=_plain_values(t))
+                roles = design.roles(target.parameters, args)
+                if roles is None:
+                    return None
+                out = target(x[None])
+                if not isinstance(out, Tensor):
+                    return None
+                if matching([out], [x[None]], roles, RIGHT):
+                    continue
+                right = nearest(out, x[None], roles)
+            except SubjectError:
+                return None
+            parts = [("x", x), *[(n, p) for n, p in target.parameters][:4],
+                     ("yours", out[0]), ("expected", right[0])]  # fmt: skip
+            return CounterExample(f"{_call(design.cls, args)} on x with T = {T}", parts)
+    return None
+
+
+def _plain_values(t: Trial) -> Callable[[str, Tensor], Tensor]:
+    def draw(name: str, old: Tensor) -> Tensor:
+        n = torch.randint(-1, 3, tuple(old.shape), generator=t.rng)
+        return n.to(old.dtype)
+
+    return draw
+
+
+def find_faults(
+    t: Trial, design: Design, exercise: Exercise, lengths: Sequence[int] = (2, 5, 4),
+    also: Mapping[str, Fault] | None = None,
+) -> list[Finding]:  # fmt: skip
+    """Which named faults, one or two at a time, give exactly the learner's results."""
+    args, C = design.sizes(t)
+    target = build(t, design.cls, args)
+    B = t.pick([b for b in (2, 3) if b not in args])
+    xs = [t.normal(B, T, C) for T in lengths]
+    outs = target.many(xs)
+    roles = design.roles(target.parameters, args)
+    if roles is None or not all(isinstance(o, Tensor) for o in outs):
+        return []
+    if matching(outs, xs, roles, RIGHT):
+        return []
+    values = dict(d_model=C, d_head=roles.wq.shape[-1], n_heads=roles.wq.shape[1])
+    values["ratio"] = round((C / values["d_head"]) ** 0.5, 2)  # type: ignore[assignment]
+    known = {n: FAULTS[n] for n in design.faults} | dict(also or {})
+    for name, fault in known.items():
+        if matching(outs, xs, roles, fault):
+            return [exercise.finding(name, **values)]
+    plain = [n for n in design.faults if n in exercise.mistakes]
+    for a, b, fault in oracles.pairs(plain):
+        if matching(outs[:1], xs[:1], roles, fault) and matching(outs, xs, roles, fault):
+            return [exercise.finding(a, **values), exercise.finding(b, **values)]
+    return []
+
+
+def weight_dropout_seen(
+    outs: Tensor, kept: Tensor, p: float
+) -> str:  # fmt: skip
+    """What a head in training did to T = 1 results: ``outs`` (N, D), undropped ``kept`` (N, D).
+
+    Returns:
+        ``"weights"`` (each row all 0 or all kept / (1 − p)), ``"none"``, ``"unscaled"``,
+        ``"elements"`` (single features were dropped) or ``"other"``.
+    """
+    if agree(outs, kept):
+        return "none"
+    grown = kept / (1 - p)
+    tol = 1e-4 * float(kept.abs().max() + 1)
+    zero = outs.abs() < tol
+    if ((outs - grown).abs() < tol).logical_or(zero).all():
+        rows = zero.all(1) | ((outs - grown).abs() < tol).all(1)
+        return "weights" if rows.all() else "elements"
+    if ((outs - kept).abs() < tol).logical_or(zero).all():
+        return "unscaled"
+    return "other"

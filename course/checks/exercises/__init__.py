@@ -1,0 +1,1 @@
+"""One module an assignment: its properties and its named mistakes."""

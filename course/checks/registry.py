@@ -1,0 +1,57 @@
+"""The thirteen assignments by slug, each loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from course.checks.engine import Exercise
+
+# slug → the chapter the assignment follows, in the order of the course
+SLUGS: dict[str, str] = {
+    "average": "01-average",
+    "masked-matmul": "02-masked-matmul",
+    "softmax": "03-softmax",
+    "qkv": "04-qkv",
+    "scaling": "05-scaling",
+    "head": "05-scaling",
+    "heads": "06-heads",
+    "block": "07-block",
+    "positions": "08-positions",
+    "cost": "09-cost",
+    "gpt": "10-gpt",
+    "encoder-decoder": "11-encoder-decoder",
+    "what-a-head-does": "12-what-a-head-does",
+}
+
+
+def get(slug: str) -> Exercise:
+    """The exercise with this slug.
+
+    Raises:
+        ValueError: there is none; the message lists those there are.
+    """
+    if slug not in SLUGS:
+        raise ValueError(f"no exercise {slug!r}; there are: {', '.join(SLUGS)}")
+    return LOADERS[slug]()
+
+
+def find(name: str) -> tuple[Exercise, str | None]:
+    """``"slug"`` or ``"slug:function"`` → the exercise and the function, if one is named.
+
+    Raises:
+        ValueError: there is no such exercise, or no such function in it.
+    """
+    slug, _, function = name.partition(":")
+    exercise = get(slug)
+    if function and function not in exercise.names:
+        raise ValueError(f"{slug} has no {function!r}; it has: {', '.join(exercise.names)}")
+    return exercise, function or None
+
+
+def _head() -> Exercise:
+    from course.checks.exercises.head import head
+
+    return head
+
+
+LOADERS: dict[str, Callable[[], Exercise]] = {"head": _head}
