@@ -104,9 +104,7 @@ class CourseWidget(anywidget.AnyWidget):
         known = {**COMMON_STRINGS, **self.STRINGS}
         if unknown := sorted(set(strings or {}) - set(known)):
             raise ValueError(f"{type(self).__name__} says nothing called {', '.join(unknown)}")
-        super().__init__(
-            strings={**known, **(strings or {})}, reserve=list(self.HEIGHTS), **traits
-        )
+        super().__init__(strings={**known, **(strings or {})}, reserve=list(self.HEIGHTS), **traits)
 
     def numbers(self) -> dict[str, Any]:
         """What the picture shows for the present traits: the twin of the JavaScript's numbers."""

@@ -120,7 +120,9 @@ def assert_same(python: Any, javascript: Any, where: str = "numbers") -> None:
     elif isinstance(python, bool) or python is None or isinstance(python, str):
         assert python == javascript, f"{where}: {python!r} and {javascript!r}"
     else:
-        other = float({"Infinity": "inf", "-Infinity": "-inf", "NaN": "nan"}.get(javascript, javascript))
+        other = float(
+            {"Infinity": "inf", "-Infinity": "-inf", "NaN": "nan"}.get(javascript, javascript)
+        )
         same = python == other or abs(python - other) <= 1e-9 * max(abs(python), abs(other), 1e-6)
         assert same or (python != python and other != other), f"{where}: {python!r} and {other!r}"
 
@@ -153,7 +155,11 @@ def keep_anywidgets(notebook: dict[str, Any]) -> dict[str, Any]:
 def split(notebook: dict[str, Any], names: Sequence[str], folder: Path) -> None:
     """One notebook a widget from one executed notebook, and ``index`` with all of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    shown = [c for c in notebook["cells"] if any("data" in o for o in c.get("outputs", []))]
+    shown = [
+        c
+        for c in notebook["cells"]
+        if STATE.replace("state", "view") in json.dumps(c.get("outputs", []))
+    ]
     assert len(shown) == len(names), f"{len(shown)} outputs for {len(names)} widgets"
     saved = notebook["metadata"]["widgets"][STATE]
     heading = {"cell_type": "markdown", "id": "title", "metadata": {}, "source": "# Widgets"}

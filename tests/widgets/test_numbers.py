@@ -33,7 +33,9 @@ def test_javascript_computes_what_python_computes(case: Case, tmp_path: Path) ->
 def run_frame(expression: str, given: object) -> object:
     """An expression in the frame's functions, evaluated by Node; ``given`` is its argument."""
     source = (base.HERE / "frame.js").read_text(encoding="utf-8")
-    script = f"{source}\nconst given = {json.dumps(given)};\nconsole.log(JSON.stringify({expression}));"
+    script = (
+        f"{source}\nconst given = {json.dumps(given)};\nconsole.log(JSON.stringify({expression}));"
+    )
     out = subprocess.run(
         [require_tool("node"), "--input-type=module", "-e", script],
         capture_output=True, text=True, check=True, timeout=60,
@@ -50,7 +52,9 @@ def test_numbers_are_written_alike() -> None:
 def test_templates_are_filled_alike() -> None:
     templates = ["{a} {b.c:.1f} {n:,d} {p:.0%} {p:%} {list.1:.2f} {none:.2f} {none}", "no fields"]
     data = {"a": "x", "b": {"c": 0.25}, "n": 124439808, "p": 0.125, "list": [1, 2.345]}
-    found = run_frame("given.templates.map((t) => fill(t, given.data))", {"templates": templates, "data": data})
+    found = run_frame(
+        "given.templates.map((t) => fill(t, given.data))", {"templates": templates, "data": data}
+    )
     assert found == [numbers.fill(t, data) for t in templates]
 
 
@@ -75,7 +79,9 @@ def test_softmax_masks_exactly_and_leaves_an_empty_row_empty() -> None:
     assert rows[0, 1] == 0.0
     assert rows[0].sum() == pytest.approx(1, abs=1e-15)
     assert rows[1].tolist() == [0.0, 0.0, 0.0]
-    found = run_frame("[softmax([0, -Infinity, 1]), softmax([-Infinity, -Infinity, -Infinity])]", None)
+    found = run_frame(
+        "[softmax([0, -Infinity, 1]), softmax([-Infinity, -Infinity, -Infinity])]", None
+    )
     assert_same(rows, found)
 
 
