@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,13 +49,21 @@ class Conductor:
     def __init__(self, parent: WarmParent, limits: Limits) -> None:
         self.parent, self.limits = parent, limits
 
-    def run(self, cells: Sequence[Cell], names: Names, seed: int) -> list[Outcome]:
+    def run(
+        self, cells: Sequence[Cell], names: Names, seed: int, *,
+        files: Mapping[str, bytes] | None = None, test_files: Mapping[str, bytes] | None = None,
+    ) -> list[Outcome]:  # fmt: skip
         """Run every cell in order; nothing a learner's cell does keeps a later one from its turn.
+
+        Args:
+            files: for the worker's folder, by relative path.
+            test_files: for the judge's folder; the worker never sees them.
 
         Raises:
             SandboxError: the sandbox itself failed.
         """
         notebook = _Notebook(self.parent, self.limits, cells, names, seed)
+        notebook.files, notebook.test_files = files or {}, test_files or {}
         try:
             return [notebook.run(cell) for cell in cells]
         finally:
@@ -68,6 +76,8 @@ class _Notebook:
     ) -> None:
         self.parent, self.limits, self.names, self.seed = parent, limits, names, seed
         self.source = "\n\n".join(c.source for c in cells if c.kind == "learner")
+        self.files: Mapping[str, bytes] = {}
+        self.test_files: Mapping[str, bytes] = {}
         self.worker: Helper | None = None
         self.judge: Helper | None = None
         self.history: list[str] = []
@@ -123,6 +133,7 @@ class _Notebook:
         if self.worker is not None:
             return self.worker
         self.worker = self.parent.fork("worker", self.limits)
+        _send_files(self.worker, self.files)
         for source in list(self.history):
             seconds = max(1.0, self._left())
             try:
@@ -175,6 +186,7 @@ class _Notebook:
     def _living_judge(self) -> Helper:
         if self.judge is None:
             self.judge = self.parent.fork("judge", self.limits)
+            _send_files(self.judge, self.test_files)
             header = {"do": "start", "names": self.names.to_dict(), "seed": self.seed}
             self.judge.exchange(header, self.source.encode(), time.monotonic() + 60)
         return self.judge
@@ -224,6 +236,11 @@ class _Notebook:
         else:
             said = "the test's own process ended"
         return Outcome(error={"type": "TestDidNotEnd", "message": said}, private=repr(error))
+
+
+def _send_files(helper: Helper, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        helper.exchange({"do": "file", "name": name}, data, time.monotonic() + 60)
 
 
 def _dead(what: str) -> dict[str, Any]:

@@ -12,18 +12,24 @@ import ast
 import contextlib
 import io
 import json
+import os
+import random
 import signal
+import sys
 import traceback
 from typing import Any
 
+import numpy as np
 import torch
 
+from course.checks.notebook import LISTENERS, SEED_VARIABLE
 from course.checks.subject import SubjectError, from_wire
 from course.grading import names as naming
 from course.grading.channel import Channel, ChannelClosed
 from course.grading.limits import Limits
 from course.grading.proxy import RemoteSubject, Stand
 from course.grading.regions import hidden_lines
+from course.grading.worker import write_file
 
 CELL = "<test cell>"
 
@@ -52,6 +58,16 @@ class Judge:
         self.hidden = False
         self.subject = RemoteSubject(self._send_program, None)
         torch.set_num_threads(1)
+        sys.path.append(os.getcwd())  # the instructor's hidden files, after everything else
+        LISTENERS.append(self._keep)
+
+    def _keep(self, report: dict[str, Any]) -> None:
+        self.reports.append({**report, "hidden": self.hidden})
+
+    def file(self, request: dict[str, Any], body: bytes) -> dict[str, Any]:
+        """Put one of the instructor's files beside the tests."""
+        write_file(request["name"], body)
+        return {}
 
     # ------------------------------------------------------------------------- the learner's side
 
@@ -95,6 +111,10 @@ class Judge:
     def start(self, request: dict[str, Any], body: bytes) -> dict[str, Any]:
         """Take over the names and the seed of a notebook; the body is the learner's source."""
         self.names = naming.Names(**request["names"])
+        os.environ[SEED_VARIABLE] = str(request["seed"])
+        random.seed(request["seed"])
+        np.random.seed(request["seed"] % 2**32)
+        torch.manual_seed(request["seed"])
         self.subject.source = body.decode()
         return {}
 

@@ -19,6 +19,7 @@ import sys
 import traceback
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,7 @@ class Worker:
         torch.set_num_threads(1)
         self.module = types.ModuleType("__main__")
         sys.modules["__main__"] = self.module
+        sys.path.insert(0, os.getcwd())  # as in a notebook: files beside it can be imported
         config = Config()
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
@@ -150,6 +152,11 @@ class Worker:
         except BaseException as error:
             return to_wire({"error": self.executor._describe_error(error)})
 
+    def file(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
+        """Put a file beside the notebook."""
+        write_file(request["name"], body)
+        return {}, None
+
     def look(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
         """What a name is: plain data (with its value), a module, or something to call."""
         name = request["name"]
@@ -193,6 +200,19 @@ def _is_opaque(value: Any) -> bool:
     if isinstance(value, dict):
         return "$opaque" in value or any(_is_opaque(v) for v in value.values())
     return isinstance(value, list | tuple) and any(_is_opaque(v) for v in value)
+
+
+def write_file(name: str, data: bytes) -> None:
+    """Write ``data`` under the current folder.
+
+    Raises:
+        ValueError: the name leads out of it.
+    """
+    path = Path(os.path.normpath(name))
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"{name!r} is outside the folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 def serve(sock: Any, limits: Limits) -> None:

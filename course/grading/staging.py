@@ -1,0 +1,168 @@
+"""Copy submissions to a place where nbgrader finds only what it can work with.
+
+Each submission is copied from ``class/submitted`` to ``class/staged``: ordinary files only (a link
+is refused, never followed), every expected notebook clean and under its right name, or in its
+place an empty one that carries the reason for a zero. The original is never touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import nbformat
+from dateutil.parser import ParserError
+from nbgrader.utils import parse_utc
+
+from course.files import atomic_write_text
+from course.grading import intake
+
+LARGEST_SUBMISSION = 100 << 20
+MOST_FILES = 500
+SIDECAR = "course-grading.json"  # beside the staged notebooks: hash, notes, refusals
+IGNORED = (".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", SIDECAR)
+
+
+@dataclass
+class Staged:
+    """What became of one submission.
+
+    Attributes:
+        sha256: of the names and bytes of all its files.
+        refused: notebook → why it gets no points.
+        notes: what was repaired or left out.
+        files: the files copied beside the notebooks.
+    """
+
+    sha256: str
+    refused: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+def stage(source: Path, target: Path, notebooks: Sequence[str]) -> Staged:
+    """Copy the submission in ``source`` to ``target`` (made anew), and say what was done.
+
+    Args:
+        notebooks: names, without ``.ipynb``, of the notebooks that the assignment has.
+    """
+    if target.exists():
+        shutil.rmtree(target)
+    target.mkdir(parents=True)
+    if source.is_symlink() or source.parent.is_symlink():
+        reason = "The submission is a link to another folder, which is refused: hand in the files."
+        found, links = [], [source.name]
+    else:
+        found, links = _files(source)
+        reason = ""
+    staged = Staged(_hash(source, found, links))
+    for link in links:
+        staged.notes.append(f"{link} is a link (or no ordinary file) and was refused.")
+    present = {p.name for p in found if p.parent == source}
+    for name in notebooks:
+        _stage_notebook(source, target, name, present, notebooks, staged, reason)
+    _copy_rest(source, target, found, staged)
+    atomic_write_text(target / SIDECAR, json.dumps(asdict(staged), indent=1) + "\n")
+    return staged
+
+
+def load(folder: Path) -> Staged | None:
+    """What `stage` wrote beside the notebooks, or ``None``."""
+    path = folder / SIDECAR
+    if not path.is_file():
+        return None
+    return Staged(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def _files(source: Path) -> tuple[list[Path], list[str]]:
+    """Ordinary files under a folder, and the names of everything that is something else."""
+    files: list[Path] = []
+    odd: list[str] = []
+
+    def walk(folder: Path) -> Iterator[os.DirEntry[str]]:
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda e: e.name):
+                if entry.name in IGNORED:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    yield from walk(Path(entry.path))
+                else:
+                    yield entry
+
+    for entry in walk(source):
+        if stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+            files.append(Path(entry.path))
+        else:
+            odd.append(str(Path(entry.path).relative_to(source)))
+    return files, odd
+
+
+def _hash(source: Path, files: Sequence[Path], links: Sequence[str]) -> str:
+    total = hashlib.sha256()
+    for path in files:
+        total.update(str(path.relative_to(source)).encode("utf-8", "surrogateescape") + b"\0")
+        with path.open("rb") as handle:
+            total.update(hashlib.file_digest(handle, "sha256").digest())
+    for link in links:
+        total.update(b"link\0" + link.encode("utf-8", "surrogateescape"))
+    return total.hexdigest()
+
+
+def _stage_notebook(
+    source: Path, target: Path, name: str, present: set[str], expected: Sequence[str],
+    staged: Staged, reason: str,
+) -> None:  # fmt: skip
+    file = f"{name}.ipynb"
+    if reason:
+        taken = intake.refuse(reason)
+    elif file in present:
+        taken = intake.read(source / file)
+    elif os.path.lexists(source / file):
+        taken = intake.refuse(f"{file} is a link, which is refused: hand in the file itself.")
+    else:
+        wanted = {f"{n}.ipynb" for n in expected}
+        others = sorted(p for p in present if p.endswith(".ipynb") and p not in wanted)
+        if others:
+            said = (f"There is no {file}. There is {', '.join(others)}: give the notebook its "
+                    f"old name, {file}, and hand it in again.")  # fmt: skip
+        else:
+            said = f"There is no {file} in what was handed in."
+        taken = intake.refuse(said)
+    if taken.refused:
+        staged.refused[name] = taken.refused
+    staged.notes += taken.notes
+    nbformat.write(taken.notebook, target / file)
+
+
+def _copy_rest(source: Path, target: Path, files: Sequence[Path], staged: Staged) -> None:
+    total = 0
+    for path in files:
+        relative = path.relative_to(source)
+        if path.suffix == ".ipynb":
+            continue
+        total += path.stat().st_size
+        if len(staged.files) >= MOST_FILES or total > LARGEST_SUBMISSION:
+            staged.notes.append("There were too many or too large files beside the notebook; "
+                                "some were left out.")  # fmt: skip
+            return
+        if relative.name == "timestamp.txt" and not _good_timestamp(path):
+            staged.notes.append("timestamp.txt holds no time and was left out: the submission "
+                                "counts as in time until somebody looks.")  # fmt: skip
+            continue
+        (target / relative).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target / relative, follow_symlinks=False)
+        staged.files.append(str(relative))
+
+
+def _good_timestamp(path: Path) -> bool:
+    try:
+        parse_utc(path.read_text(encoding="utf-8").strip())
+    except (ValueError, OverflowError, ParserError, UnicodeDecodeError, TypeError):
+        return False
+    return True
