@@ -98,7 +98,7 @@ def stages() -> list[Stage]:
         Stage(
             "book",
             "the pages, warnings as errors, and what they hold",
-            [python("book/_ext/build.py"), pytest("book", "-m", "book and not (slow or browser)")],
+            [python("book/_ext/build.py"), pytest("book", "-m", "book and not (slow or browser or grading)")],
             needs=("notebooks",),
         ),
         Stage(
