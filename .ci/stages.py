@@ -98,7 +98,10 @@ def stages() -> list[Stage]:
         Stage(
             "book",
             "the pages, warnings as errors, and what they hold",
-            [python("book/_ext/build.py"), pytest("book", "-m", "book and not (slow or browser or grading)")],
+            [
+                python("book/_ext/build.py"),
+                pytest("book", "-m", "book and not (slow or browser or grading)"),
+            ],
             needs=("notebooks",),
         ),
         Stage(

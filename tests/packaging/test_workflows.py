@@ -14,8 +14,8 @@ import yaml
 WORKFLOWS = ("ci", "colab-weekly", "pages", "release")
 # What a workflow may run besides make: the CI script, the project's scripts, git and GitHub's gh.
 COMMAND = re.compile(
-    r"make (?P<target>[a-z-]+)|bash \.ci/run|python \.ci/\w+\.py|\.venv/bin/python -m pip wheel|test |"
-    r"git config |gh release create "
+    r"make (?P<target>[a-z-]+)|bash \.ci/run|python \.ci/\w+\.py|\.venv/bin/python -m pip wheel|"
+    r"test |git config |gh release create "
 )
 
 
