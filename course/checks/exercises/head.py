@@ -93,6 +93,10 @@ MISTAKES = {
     "Hidden ones have to become −∞.",
     "mask-finite": "Your mask is a finite number (such as −1e9 or −1e4): a visible score can be "
     "lower still, and then the future leaks through. Use float('-inf').",
+    "mask-with-tiny": "You fill masked scores with ±1e-9, which is next to 0, and exp(0) = 1: use "
+    "float('-inf').",
+    "masks-zero-scores": "You hide every score that equals 0, also one that may be seen and happens "
+    "to be 0: a row of zeros becomes NaN. Mask by position, not by value.",
     "softmax-over-queries": "Your softmax runs over the queries (dim=1, the rows): each QUERY's "
     "weights have to sum to 1, so it runs over the keys, dim=-1.",
     "softmax-over-batch": "Your softmax runs over the batch dimension (dim=0): it has to run over "
@@ -171,6 +175,9 @@ def _weights(t: Trial) -> None:
     out = target(same)
     t.expect(agree(out, out[:, :1].expand_as(out)), "With equal tokens every weight is equal, and "
              "every output is that token's value; yours differ between positions.")  # fmt: skip
+    zero = target(torch.zeros(1, 3, C))
+    t.expect(bool(torch.isfinite(zero).all()), "With x = 0, where all scores may be 0, your output "
+             "has NaN: a visible score of 0 is a score like any other.")  # fmt: skip
     for big in (30.0, 1e3):
         x = t.normal(8, 5, C)
         y = x.clone()
@@ -286,9 +293,8 @@ def _shapes(t: Trial, failed: set[str]) -> list[Finding]:
     if isinstance(out, Tensor) and tuple(out.shape) == (2, T, T):
         return [head.finding("returns-weights")]
     if isinstance(out, Tensor) and tuple(out.shape) == (2, T, C):
-        shapes = [tuple(p.shape) for _, p in build(t, "Head", [C, D, CONTEXT]).parameters]
-        only_two = sum(D in s for s in shapes) == 2
-        return [head.finding("values-are-x" if only_two else "output-width")]
+        matrices = [p for _, p in build(t, "Head", [C, D, CONTEXT]).parameters if p.dim() > 1]
+        return [head.finding("values-are-x" if len(matrices) <= 2 else "output-width")]
     return []
 
 
@@ -318,13 +324,17 @@ def _others(t: Trial, failed: set[str]) -> list[Finding]:
             target.mode(True)
             if not agree(target(x, seed=3), calm):
                 found = [f for f in found if f != "dropout-ignored"] + ["dropout-on-scores"]
-    if failed & {"lengths", "shape", "values", "causal"}:
-        target = build(t, "Head", args)
-        ops = [target.op(t.normal(2, n, C)) for n in (CONTEXT, CONTEXT - 3)]
-        full, short = t.subject.run(ops)
-        if "value" in full and "error" in short:
-            found.append("only-context-length")
     return [head.finding(f) for f in found]
+
+
+@head.diagnosis()
+def _context(t: Trial, failed: set[str]) -> list[Finding]:
+    if not failed & {"lengths", "shape", "values", "causal"}:
+        return []
+    args, C = sizes(t)
+    target = build(t, "Head", args)
+    full, short = t.subject.run([target.op(t.normal(2, n, C)) for n in (CONTEXT, CONTEXT - 3)])
+    return [head.finding("only-context-length")] if "value" in full and "error" in short else []
 
 
 @head.diagnosis()
@@ -334,8 +344,11 @@ def _numbers(t: Trial, failed: set[str]) -> list[Finding]:
     if "weights" in failed and "values" not in failed:
         target = build(t, "Head", args)
         x = t.normal(2, 5, C)
-        large = target(x * 100)
-        found.append("mask-finite" if torch.isfinite(large).all() else "unstable")
+        large, zero = target.many([x * 1e3, x * 0])
+        if torch.isnan(zero).any():
+            found.append("masks-zero-scores")
+        else:
+            found.append("mask-finite" if torch.isfinite(large).all() else "unstable")
     if "gradients" in failed and not failed & {"values", "registered"}:
         target = build(t, "Head", args, dtype="float64")
         x = t.normal(2, 4, C, dtype=torch.float64)

@@ -1,0 +1,22 @@
+# style: the mask is built in forward
+import math
+
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self, d_model, d_head, context_length, dropout=0.0):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_head, bias=False)
+        self.key = nn.Linear(d_model, d_head, bias=False)
+        self.value = nn.Linear(d_model, d_head, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(k.shape[-1])
+        scores = scores.masked_fill(torch.triu(torch.ones(T, T, device=x.device), 1).bool(), -torch.inf)
+        weights = self.dropout(scores.softmax(dim=-1))
+        return weights @ v
