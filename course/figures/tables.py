@@ -1,0 +1,79 @@
+"""A small table as a cell's result: HTML on a page, aligned text in a terminal.
+
+Plain HTML rather than a data frame: it works in the static page, in JupyterLab and in Colab, its
+header cells are announced by a screen reader, and it needs no further package.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Cell = str | int | float
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else f"{cell:,}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header, rows of the same length, and a caption. Made by :func:`table`."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+    def _repr_html_(self) -> str:
+        def cell(tag: str, column: int, content: Cell, scope: str = "") -> str:
+            # the first column names the row; the others hold figures, which align at the right
+            align = "left" if column == 0 else "right"
+            text = html.escape(_text(content), quote=False)
+            return f'<{tag}{scope} style="text-align:{align}">{text}</{tag}>'
+
+        head = "".join(cell("th", i, c, ' scope="col"') for i, c in enumerate(self.header))
+        body = []
+        for row in self.rows:
+            cells = [cell("th", 0, row[0], ' scope="row"')]
+            cells += [cell("td", i, c) for i, c in enumerate(row[1:], start=1)]
+            body.append(f"<tr>{''.join(cells)}</tr>")
+        caption = f"<caption>{html.escape(self.caption, quote=False)}</caption>\n"
+        return (
+            f'<table class="course-table">\n{caption if self.caption else ""}'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(body) + "\n</tbody>\n</table>"
+        )
+
+    def __repr__(self) -> str:
+        columns = [
+            [_text(c) for c in column] for column in zip(self.header, *self.rows, strict=True)
+        ]
+        widths = [max(map(len, column)) for column in columns]
+        padded = [
+            [c.rjust(width) if i else c.ljust(width) for c in column]
+            for i, (column, width) in enumerate(zip(columns, widths, strict=True))
+        ]
+        text = ["  ".join(line).rstrip() for line in zip(*padded, strict=True)]
+        return "\n".join([*([self.caption] if self.caption else []), *text])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Cell]], caption: str = "") -> Table:
+    """A table; the first column names the rows.
+
+    Args:
+        header: the names of the columns.
+        rows: cells, already formatted where they are text; whole numbers get thousands separators.
+        caption: a sentence above it.
+
+    Raises:
+        ValueError: there are no rows, or one has another number of cells than the header.
+    """
+    kept = tuple(tuple(row) for row in rows)
+    if not kept:
+        raise ValueError(f"a table with the columns {', '.join(header)} needs at least one row")
+    for row in kept:
+        if len(row) != len(header):
+            raise ValueError(
+                f"the row {row[0]!r} has {len(row)} cells, the header has {len(header)}"
+            )
+    return Table(tuple(header), kept, caption)
