@@ -81,6 +81,7 @@ class _Notebook:
         self.worker: Helper | None = None
         self.judge: Helper | None = None
         self.history: list[str] = []
+        self.heavy: Any = ()
         self.spent = 0.0
         self.slow = 0
         self.budget = OutputBudget(limits)
@@ -90,6 +91,7 @@ class _Notebook:
             if helper is not None:
                 self.parent.end(helper)
                 helper.close()
+        self.parent.load(self.heavy)
 
     def run(self, cell: Cell) -> Outcome:
         start = time.monotonic()
@@ -114,8 +116,10 @@ class _Notebook:
             worker = self._living_worker()
             if worker is None:
                 return {"error": _dead("could not be started again"), "died": True}, b"null"
-            return worker.exchange({**header, "seconds": seconds}, body,
-                                   time.monotonic() + seconds + GRACE)  # fmt: skip
+            reply, answer = worker.exchange({**header, "seconds": seconds}, body,
+                                            time.monotonic() + seconds + GRACE)  # fmt: skip
+            self.heavy = reply.get("heavy", self.heavy)
+            return reply, answer
         except ChannelTimeout:
             self.slow += 1
             self._end_worker()
@@ -223,7 +227,7 @@ class _Notebook:
         if "name" in header:
             request["name"] = header["name"]
         reply, answer = self._ask_worker(request, body, patience - asked)
-        kept = {k: reply[k] for k in ("error", "kind") if k in reply}
+        kept: dict[str, Any] = {k: reply[k] for k in ("error", "kind") if k in reply}
         return kept, answer
 
     def _lost_judge(self, error: Exception) -> Outcome:

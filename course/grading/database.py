@@ -98,8 +98,10 @@ def stale_cells(db_url: str, assignment: str, notebook: str, source: Path) -> li
         if not name or flags.get("solution"):
             continue
         there = known.get(name)
-        if there is None or there.source != cell.source or (
-            there.grade and there.points != float(flags.get("points", 0))
+        if (
+            there is None
+            or there.source != cell.source
+            or (there.grade and there.points != float(flags.get("points", 0)))
         ):
             stale.append(name)
     return stale

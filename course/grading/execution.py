@@ -1,56 +1,32 @@
 """From a rebuilt notebook to its outputs: what is sent to the sandbox, and what is made of the
-answer. `run` takes and returns plain data, so that it can be called on another machine.
+answer. In between stands `course.grading.running.run`, here or on another machine.
 """
 
 from __future__ import annotations
 
-import atexit
 import base64
 import hashlib
 import json
-import platform
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
-import course
 from course.grading import names as naming
-from course.grading.conductor import Cell, Conductor
+from course.grading.conductor import Cell
 from course.grading.database import SourceCell
 from course.grading.limits import Limits
 from course.grading.outputs import error_output
-from course.grading.parent import PRELOAD, WarmParent
 from course.grading.rebuild import INERT, grade_id
-
-_parents: dict[bool, WarmParent] = {}
-
-
-def shared_parent(*, isolated: bool) -> WarmParent:
-    """The warm parent of this process, started on the first call and ended with the process."""
-    if isolated not in _parents:
-        _parents[isolated] = WarmParent(isolated=isolated, preload=PRELOAD)
-        atexit.register(close_parents)
-    return _parents[isolated]
-
-
-def close_parents() -> None:
-    """End the warm parents of this process."""
-    while _parents:
-        _parents.popitem()[1].close()
-
+from course.grading.running import grading_code, versions
 
 # ------------------------------------------------------------------------------------- the request
 
 
-def cells_to_run(
-    notebook: NotebookNode, released: Sequence[SourceCell]
-) -> list[tuple[int, Cell]]:
+def cells_to_run(notebook: NotebookNode, released: Sequence[SourceCell]) -> list[tuple[int, Cell]]:
     """The code cells in order, with their places in the notebook."""
     tests = {c.grade_id for c in released if c.is_test}
     found: list[tuple[int, Cell]] = []
@@ -66,13 +42,13 @@ def names_of(released: Sequence[SourceCell], source_notebook: Path) -> naming.Na
     """Whose each name in the tests is, from the instructor's notebook (or the gradebook alone)."""
     stubs = [c.source for c in released if c.solution and c.kind == "code"]
     if not source_notebook.is_file():
-        locked = [(c.source, False, c.locked) for c in released
-                  if c.kind == "code" and not c.grade and not c.solution]  # fmt: skip
-        names = naming.from_cells(locked, stubs)
+        helpers = [(c.source, False, c.locked) for c in released
+                   if c.kind == "code" and not c.grade and not c.solution]  # fmt: skip
+        names = naming.from_cells(helpers, stubs)
         names.learner = None
         return names
     notebook = nbformat.read(source_notebook, as_version=4)
-    cells = []
+    cells: list[tuple[str, bool, bool]] = []
     for cell in notebook.cells:
         flags = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and (flags.get("solution") or not flags.get("grade")):
@@ -85,7 +61,7 @@ def request(
     cells: Sequence[Cell], names: naming.Names, limits: Limits, *, isolated: bool, seed: int,
     files: Mapping[str, bytes], test_files: Mapping[str, bytes],
 ) -> dict[str, Any]:  # fmt: skip
-    """Everything that `run` needs, as JSON-able data."""
+    """Everything that `course.grading.running.run` needs, as JSON-able data."""
     pack = {name: base64.b64encode(data).decode() for name, data in files.items()}
     hidden = {name: base64.b64encode(data).decode() for name, data in test_files.items()}
     return {"cells": [asdict(c) for c in cells], "names": names.to_dict(),
@@ -99,40 +75,6 @@ def fingerprint(asked: Mapping[str, Any]) -> str:
     total = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     total.update(json.dumps([versions(), grading_code()], sort_keys=True).encode())
     return total.hexdigest()
-
-
-def grading_code() -> str:
-    """A hash of the checks and of the grader."""
-    root = Path(course.__file__).parent
-    total = hashlib.sha256()
-    for folder in ("checks", "grading"):
-        for path in sorted((root / folder).rglob("*.py")):
-            total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """What a grade depends on beside the code."""
-    found = {p: version(p) for p in ("torch", "numpy", "nbgrader", "ipython")}
-    return {"python": platform.python_version(), "course": course.__version__, **found}
-
-
-def run(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a request in the sandbox of this process.
-
-    Raises:
-        SandboxError: isolation is asked for and cannot be had, or the sandbox failed.
-    """
-    start = time.monotonic()
-    conductor = Conductor(shared_parent(isolated=asked["isolated"]), Limits(**asked["limits"]))
-    outcomes = conductor.run(
-        [Cell(**c) for c in asked["cells"]], naming.Names(**asked["names"]), asked["seed"],
-        files={n: base64.b64decode(d) for n, d in asked["files"].items()},
-        test_files={n: base64.b64decode(d) for n, d in asked["test_files"].items()},
-    )  # fmt: skip
-    return {"outcomes": [asdict(o) for o in outcomes], "seed": asked["seed"],
-            "seconds": round(time.monotonic() - start, 3), "versions": versions(),
-            "isolation": "bwrap" if asked["isolated"] else "none"}  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------- the answer
@@ -164,8 +106,9 @@ def test_outputs(outcome: Mapping[str, Any], most: float, number: int) -> list[d
         return [*outputs, error_output(outcome["error"])]
     if outcome["points"] is not None:
         earned = min(max(0.0, outcome["points"]), most)
-        outputs.append({"output_type": "execute_result", "metadata": {},
-                        "execution_count": number, "data": {"text/plain": repr(earned)}})  # fmt: skip
+        data = {"text/plain": repr(earned)}
+        outputs.append({"output_type": "execute_result", "metadata": {}, "data": data,
+                        "execution_count": number})  # fmt: skip
     return outputs
 
 

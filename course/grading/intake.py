@@ -52,8 +52,10 @@ def read(path: Path) -> Intake:
             raise Unreadable("it is a link or no ordinary file")
         size = path.stat().st_size
         if size > LARGEST_FILE:
-            raise Unreadable(f"the file has {size / 2**20:.0f} MB, more than the "
-                             f"{LARGEST_FILE >> 20} MB allowed: clear the outputs and save it")  # fmt: skip
+            raise Unreadable(
+                f"the file has {size / 2**20:.0f} MB, more than the {LARGEST_FILE >> 20} MB "
+                "allowed: clear the outputs and save it"
+            )
         return parse(path.read_bytes())
     except (Unreadable, OSError) as error:
         said = str(error) if isinstance(error, Unreadable) else (error.strerror or "it failed")

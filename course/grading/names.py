@@ -95,7 +95,9 @@ def used(source: str) -> set[str]:
     return {name for name in read if not hasattr(builtins, name)}
 
 
-def from_cells(cells: Iterable[tuple[str, bool, bool]], stubs: Iterable[str] | None = None) -> Names:
+def from_cells(
+    cells: Iterable[tuple[str, bool, bool]], stubs: Iterable[str] | None = None
+) -> Names:
     """Names of a notebook from the instructor's code cells.
 
     Args:
@@ -110,7 +112,7 @@ def from_cells(cells: Iterable[tuple[str, bool, bool]], stubs: Iterable[str] | N
             continue
         names.imports.update(imported(source))
         if locked:
-            names.helpers.update({name: source for name in bound(source)})
+            names.helpers.update(dict.fromkeys(bound(source), source))
     for source in stubs or ():
         learner |= bound(source)
     names.learner = sorted(learner)

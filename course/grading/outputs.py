@@ -39,7 +39,7 @@ class OutputBudget:
             kept += len(text)
             if text:
                 outputs.append({"output_type": "stream", "name": stream, "text": text})
-        if total > kept and total > self.limits.cell_output or (total and not kept):
+        if (total > kept and total > self.limits.cell_output) or (total and not kept):
             outputs.append(self._note(f"{total:,} bytes were printed and {kept:,} are kept."))
         return outputs
 

@@ -19,6 +19,8 @@ from course.grading.limits import Limits
 from course.grading.sandbox import SandboxError, start_warm_parent
 
 PRELOAD = ("torch", "numpy", "IPython.core.interactiveshell")
+# Slow to load, and used by some submissions only: loaded once the first has needed them.
+HEAVY = ("torch._dynamo", "torch.fx.experimental.symbolic_shapes", "matplotlib.pyplot")
 START_SECONDS = 180.0  # PyTorch from a cold disk
 
 
@@ -56,7 +58,8 @@ class Helper:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise ChannelTimeout("no answer in time")
-            ready = select.select([self.channel, *self._pipes], [], [], left)[0]
+            sources: list[Any] = [self.channel, *self._pipes]
+            ready = select.select(sources, [], [], left)[0]
             for pipe in list(self._pipes):
                 if pipe in ready:
                     self._read(pipe)
@@ -119,11 +122,12 @@ class WarmParent:
     def __init__(self, *, isolated: bool = True, preload: tuple[str, ...] = PRELOAD) -> None:
         self.isolated = isolated
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         with theirs:
             self._process = start_warm_parent(theirs, preload, self._errors, isolated=isolated)
         self._ready = False
         self._next = 0
+        self._loaded: set[str] = set()
         self._exits: dict[int, dict[str, Any]] = {}
 
     def __enter__(self) -> WarmParent:
@@ -203,6 +207,16 @@ class WarmParent:
             os.close(err_write)
         channel = Channel(ours, limits.message_mb << 20)
         return Helper(self._next, channel, out_read, err_read, limits.cell_output)
+
+    def load(self, modules: object) -> None:
+        """Let the forks to come have these modules loaded. Only those of `HEAVY` are: the names
+        come from a worker."""
+        new = [m for m in HEAVY if isinstance(modules, list) and m in modules]
+        new = [m for m in new if m not in self._loaded]
+        if new:
+            self._loaded.update(new)
+            with contextlib.suppress(OSError):  # a dead sandbox is found out by the next fork
+                self._control.send(json.dumps({"op": "load", "modules": new}).encode())
 
     def end(self, helper: Helper, *, patience: float = 5.0) -> dict[str, Any]:
         """Kill a helper if it still runs, and say how it ended: ``status`` and ``killed_for``."""

@@ -28,7 +28,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from sqlalchemy.exc import SAWarning
 from traitlets import Dict, Enum, Integer, Unicode
 
-from course.grading import database, execution, record, rebuild, sandbox, staging
+from course.grading import database, execution, rebuild, record, running, sandbox, staging
+from course.grading.conductor import Cell
 from course.grading.limits import Limits
 from course.grading.outputs import error_output
 
@@ -53,7 +54,7 @@ class StagingExporter(NotebookExporter):
 
     def _require_sandbox(self) -> None:
         try:
-            sandbox.require()
+            running.shared_parent(isolated=True)  # it loads PyTorch while we go on
         except sandbox.SandboxError as error:
             self.log.error("%s", error)
             raise NbGraderException(str(error)) from error
@@ -84,8 +85,8 @@ class StagingExporter(NotebookExporter):
 
     def _warn_if_stale(self, coursedir: CourseDirectory, names: list[str]) -> None:
         for name in names:
-            source = Path(coursedir.format_path(coursedir.source_directory, ".",
-                                                coursedir.assignment_id), f"{name}.ipynb")  # fmt: skip
+            folder = coursedir.format_path(coursedir.source_directory, ".", coursedir.assignment_id)
+            source = Path(folder, f"{name}.ipynb")
             stale = database.stale_cells(coursedir.db_url, coursedir.assignment_id, name, source)
             if stale:
                 self.log.warning(
@@ -149,13 +150,15 @@ class SandboxExecute(NbGraderPreprocessor):
             result = self._outcomes(asked)
             execution.apply(nb, placed, result["outcomes"], points)
             kept = {**kept, **{k: v for k, v in result.items() if k != "outcomes"}}
+            kept["fingerprint"] = execution.fingerprint(asked)
             kept["tests"] = self._tests(nb, placed, result["outcomes"], points)
             kept["limits"] = asked["limits"]
         if self.isolation == "none" and not refused:
             notes.insert(0, UNSAFE)
         kept.update(student=who["student"], assignment=who["assignment"],
                     notebook=who["notebook"], submission_sha256=staged.sha256, notes=notes,
-                    score=sum(_scores(nb, points).values()), max_score=sum(points.values()))  # fmt: skip
+                    score=sum(_scores(nb, points).values()),
+                    max_score=sum(points.values()))  # fmt: skip
         record.write(self._path(self.records_directory), kept)
         _show_notes(nb, [refused, *notes] if refused else notes)
         return nb, resources
@@ -163,7 +166,7 @@ class SandboxExecute(NbGraderPreprocessor):
     def plan(
         self, nb: NotebookNode, resources: dict[str, Any], released: list[database.SourceCell],
         staged: staging.Staged,
-    ) -> tuple[dict[str, Any], list[tuple[int, execution.Cell]]]:  # fmt: skip
+    ) -> tuple[dict[str, Any], list[tuple[int, Cell]]]:  # fmt: skip
         """The request for a notebook, and the places of its cells."""
         assignment = resources["nbgrader"]["assignment"]
         source = self._path(self.source_directory) / assignment
@@ -185,12 +188,10 @@ class SandboxExecute(NbGraderPreprocessor):
             path = self._path(self.results_directory) / f"{execution.fingerprint(asked)}.json"
             if path.is_file():
                 return json.loads(path.read_text(encoding="utf-8"))
-        if asked["isolated"]:
-            sandbox.require()
-        return execution.run(asked)
+        return running.run(asked)
 
     def _tests(
-        self, nb: NotebookNode, placed: list[tuple[int, execution.Cell]],
+        self, nb: NotebookNode, placed: list[tuple[int, Cell]],
         outcomes: list[dict[str, Any]], points: dict[str, float],
     ) -> list[dict[str, Any]]:  # fmt: skip
         pairs = [(c.grade_id, o) for (_, c), o in zip(placed, outcomes, strict=True)

@@ -156,10 +156,11 @@ class _Call(torch.autograd.Function):
     """A remote call whose gradient is a remote vector-Jacobian product."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any, stand: Stand, args: Any, kwargs: Any, wants: tuple[int, ...], *_: Any
     ) -> Any:
-        ctx.stand, ctx.call, ctx.kwargs, ctx.wants = stand, list(map(_argument, args)), kwargs, wants
+        ctx.stand, ctx.call = stand, list(map(_argument, args))
+        ctx.kwargs, ctx.wants = kwargs, wants
         op = {"op": "call", "on": stand._name, "args": ctx.call, "kwargs": kwargs}
         out = stand._subject.ask([op])[0]["value"]
         if not isinstance(out, torch.Tensor):
@@ -167,7 +168,7 @@ class _Call(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Any) -> Any:
         op = {"op": "vjp", "on": ctx.stand._name, "args": ctx.call, "kwargs": ctx.kwargs,
               "cotangent": grads[0], "inputs": list(ctx.wants)}  # fmt: skip
         found = ctx.stand._subject.ask([op])[0]["inputs"]

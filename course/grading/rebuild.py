@@ -38,9 +38,7 @@ def grade_id(cell: NotebookNode) -> str:
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
-def _drop_unknown(
-    notebook: NotebookNode, known: dict[str, SourceCell], notes: list[str]
-) -> None:
+def _drop_unknown(notebook: NotebookNode, known: dict[str, SourceCell], notes: list[str]) -> None:
     for cell in notebook.cells:
         name = grade_id(cell)
         if name and name not in known:
@@ -68,9 +66,7 @@ def _drop_copies(notebook: NotebookNode, known: dict[str, SourceCell], notes: li
         notes.append(f"The cell {name!r} was there {len(cells)} times; one of them counts.")
 
 
-def _recognise(
-    notebook: NotebookNode, released: Sequence[SourceCell], notes: list[str]
-) -> None:
+def _recognise(notebook: NotebookNode, released: Sequence[SourceCell], notes: list[str]) -> None:
     """Give cells that lost their metadata their ids back: locked ones by their text, solution
     cells by the names they define."""
     present = {grade_id(cell) for cell in notebook.cells}

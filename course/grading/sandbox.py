@@ -182,8 +182,9 @@ def start_warm_parent(
     """
     if isolated:
         require()
+    uid = unprivileged_uid() if isolated else None
     boot = _BOOT.format(root=str(PACKAGE.parent), fd=control.fileno(), preload=list(preload),
-                        uid=unprivileged_uid() if isolated else None, isolated=isolated)  # fmt: skip
+                        uid=uid, isolated=isolated)  # fmt: skip
     command = [sys.executable, "-P", "-c", boot]
     return subprocess.Popen(
         [*_bwrap(), *command] if isolated else command,

@@ -57,7 +57,8 @@ def stage(source: Path, target: Path, notebooks: Sequence[str]) -> Staged:
     target.mkdir(parents=True)
     if source.is_symlink() or source.parent.is_symlink():
         reason = "The submission is a link to another folder, which is refused: hand in the files."
-        found, links = [], [source.name]
+        found: list[Path] = []
+        links = [source.name]
     else:
         found, links = _files(source)
         reason = ""

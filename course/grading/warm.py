@@ -58,7 +58,7 @@ def main(control: socket.socket, preload: list[str], uid: int | None, isolated: 
     control.send(json.dumps({"ready": os.getpid(), "base": base}).encode())
     while True:
         timeout = WATCH_EVERY if forks else None
-        ready = select.select([control, wake_read], [], [], timeout)[0]
+        ready = _readable([control, wake_read], timeout)
         if wake_read in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)
@@ -78,10 +78,18 @@ def main(control: socket.socket, preload: list[str], uid: int | None, isolated: 
             for pid, fork in forks.items():
                 if fork.number == request["number"]:
                     _kill(pid)
+        elif request["op"] == "load":
+            for name in request["modules"]:
+                importlib.import_module(name)
+            gc.freeze()
         for descriptor in descriptors:
             os.close(descriptor)
     for pid in forks:
         _kill(pid)
+
+
+def _readable(sources: list[Any], timeout: float | None) -> list[Any]:
+    return select.select(sources, [], [], timeout)[0]
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -168,8 +176,10 @@ def _become_role(
         if isolated:
             confine.become(uid)
             confine.allow_own_proc()
-            confine.limit_resources(memory_mb=limits.memory_mb, processes=limits.processes,
-                                    file_mb=limits.file_mb, cpu_seconds=limits.cpu_seconds)  # fmt: skip
+            confine.limit_resources(
+                memory_mb=limits.memory_mb, processes=limits.processes, file_mb=limits.file_mb,
+                cpu_seconds=limits.cpu_seconds,
+            )  # fmt: skip
             confine.drop_privileges()
             os.makedirs("/tmp/home", exist_ok=True)
             os.makedirs("/tmp/work", exist_ok=True)

@@ -9,6 +9,7 @@ grader trusts no word that comes back.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import inspect
 import json
@@ -24,17 +25,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Type
 from traitlets.config import Config
 
 from course.checks.subject import Executor, from_wire, to_wire
 from course.grading.channel import Channel, ChannelClosed
 from course.grading.limits import Limits
+from course.grading.parent import HEAVY
 
 PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "text/html", "text/latex",
             "text/markdown", "text/plain")  # fmt: skip
 CELL = "<ipython-input"  # how the names of the learner's source files begin
+
+
+KEPT: list[dict[str, Any]] = []  # what the current cell displayed
 
 
 class OutOfTime(BaseException):
@@ -44,13 +51,35 @@ class OutOfTime(BaseException):
 class _Publisher(DisplayPublisher):
     """Keeps what cells display, instead of sending it to a front end."""
 
-    kept: list[dict[str, Any]] = []
-
-    def publish(self, data: Any, metadata: Any = None, **_: Any) -> None:
-        self.kept.append(_bundle(data))
+    def publish(self, data: Any, *_: Any, **__: Any) -> None:
+        KEPT.append({"kind": "display_data", "data": _bundle(data)})
 
     def clear_output(self, wait: bool = False) -> None:
         """Nothing: what was printed stays."""
+
+
+class _Hook(DisplayHook):
+    """Keeps the value of a cell's last expression beside what it displays."""
+
+    def write_output_prompt(self) -> None:
+        """No prompt on standard output."""
+
+    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+        KEPT.append({"kind": "execute_result", "data": _bundle(format_dict)})
+
+    def finish_displayhook(self) -> None:
+        """No line end on standard output."""
+
+
+class _Shell(InteractiveShell):
+    display_pub_class = Type(_Publisher)
+    displayhook_class = Type(_Hook)
+
+    def showtraceback(self, *_: Any, **__: Any) -> None:
+        """Nothing is printed: errors are handed over as data."""
+
+    def showsyntaxerror(self, *_: Any, **__: Any) -> None:
+        """Nothing is printed: errors are handed over as data."""
 
 
 def _bundle(data: Any) -> dict[str, Any]:
@@ -58,8 +87,6 @@ def _bundle(data: Any) -> dict[str, Any]:
     for kind in PICTURES:
         value = data.get(kind)
         if isinstance(value, bytes):
-            import base64
-
             value = base64.b64encode(value).decode("ascii")
         if isinstance(value, str):
             kept[kind] = value
@@ -82,21 +109,11 @@ class Worker:
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
         config.InteractiveShell.xmode = "Plain"
-        self.shell = InteractiveShell.instance(
+        self.shell = _Shell.instance(
             config=config, user_module=self.module, user_ns=self.module.__dict__
         )
-        self.shell.display_pub = _Publisher(parent=self.shell)
-        self.results: list[dict[str, Any]] = []
-        self.shell.displayhook.write_format_data = self._keep_result
-        self.shell.displayhook.write_output_prompt = lambda: None
-        self.shell.displayhook.finish_displayhook = lambda: None
-        self.shell.showtraceback = lambda *_, **__: None
-        self.shell.showsyntaxerror = lambda *_, **__: None
         self.executor = Executor(self.module.__dict__)
         signal.signal(signal.SIGALRM, self._alarm)
-
-    def _keep_result(self, data: Any, metadata: Any = None) -> None:
-        self.results.append(_bundle(data))
 
     @staticmethod
     def _alarm(*_: Any) -> None:
@@ -116,8 +133,7 @@ class Worker:
 
     def cell(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
         """Run one cell and say how it went."""
-        publisher = self.shell.display_pub
-        publisher.kept, self.results = [], []
+        KEPT.clear()
         error = None
         try:
             with self.clock(request["seconds"]):
@@ -125,9 +141,8 @@ class Worker:
                 error = outcome.error_before_exec or outcome.error_in_exec
         except OutOfTime as stopped:
             error = stopped
-        displays = [{"kind": "display_data", "data": d} for d in publisher.kept]
-        displays += [{"kind": "execute_result", "data": d} for d in self.results]
-        return {"error": self.describe(error)}, displays
+        heavy = [name for name in HEAVY if name in sys.modules]
+        return {"error": self.describe(error), "heavy": heavy}, KEPT
 
     def program(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], Any]:
         """Carry out operations on what the cells defined."""
@@ -138,10 +153,10 @@ class Worker:
                 for operation in operations:
                     replies.append(self._one(operation))
         except OutOfTime as stopped:
-            late = {"error": {"type": "OutOfTime", "line": _own_line(stopped),
-                              "message": f"stopped after {request['seconds']:.0f} seconds"}}  # fmt: skip
+            said = f"stopped after {request['seconds']:.0f} seconds"
+            late = {"error": {"type": "OutOfTime", "line": _own_line(stopped), "message": said}}
             replies += [late] * (len(operations) - len(replies))
-        return {}, replies
+        return {"heavy": [name for name in HEAVY if name in sys.modules]}, replies
 
     def _one(self, operation: dict[str, Any]) -> Any:
         try:
@@ -245,5 +260,3 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-
-
