@@ -167,6 +167,38 @@ function control(f, c) {
     const legend = h("span", { class: "cw-name", id, text: c.label });
     return { element: h("div", { class: "cw-control", role: "radiogroup", "aria-labelledby": id }, legend, box), show };
   }
+  if (c.kind === "columns") {
+    // One upright slider for each entry of a list, under the columns of the picture.
+    const box = h("div", { class: "cw-columns", role: "group", "aria-label": c.label });
+    const put = (i, v) => f.set(c.trait, f.get(c.trait).map((old, j) => (j === i ? v : old)));
+    c.labels.forEach((label, i) => {
+      const input = h("input", { type: "range", id: `${id}-${i}`, min: c.min, max: c.max, step: c.step, "data-trait": c.trait, "data-index": i, disabled: !!c.off?.(i), "aria-orientation": "vertical" });
+      input.oninput = () => put(i, +input.value);
+      box.append(h("div", {}, h("output", { class: "cw-now", for: `${id}-${i}`, "aria-hidden": "true" }), input, h("label", { for: `${id}-${i}`, text: label })));
+    });
+    const show = () => f.get(c.trait).forEach((v, i) => {
+      const [now, input] = box.children[i].children;
+      input.value = v;
+      now.textContent = c.text(v);
+      input.setAttribute("aria-valuetext", `${c.label} ${c.labels[i]} ${c.text(v)}`);
+    });
+    return { element: h("div", { class: "cw-control cw-wide" }, name, box), show };
+  }
+  if (c.kind === "grid") {
+    // A matrix of numbers to type over: rows are tokens.
+    const table = h("table", { class: "cw-grid-input", "aria-label": c.label });
+    c.rows.forEach((row, i) => table.append(h("tr", {}, h("th", { scope: "row", text: row }), ...f.get(c.trait)[i].map((_, j) => {
+      const input = h("input", { type: "number", step: c.step, min: c.min, max: c.max, "data-trait": c.trait, "aria-label": `${row}, ${j + 1}` });
+      input.onchange = () => {
+        const v = input.value === "" ? NaN : +input.value, all = f.get(c.trait).map((r) => [...r]);
+        if (!Number.isNaN(v)) all[i][j] = Math.min(c.max, Math.max(c.min, v));
+        f.set(c.trait, all);
+      };
+      return h("td", {}, input);
+    }))));
+    const show = () => f.get(c.trait).forEach((r, i) => r.forEach((v, j) => (table.rows[i].cells[j + 1].firstChild.value = v)));
+    return { element: h("div", { class: "cw-control cw-wide" }, name, table), show };
+  }
   if (c.kind === "button") {
     const button = h("button", { type: "button", "data-act": c.act, text: c.label });
     button.onclick = () => c.run(f);

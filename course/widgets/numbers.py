@@ -108,17 +108,12 @@ def unpack(packed: Mapping[str, Any] | None) -> npt.NDArray[Any] | None:
     return flat.reshape(packed["shape"]).astype(np.dtype(packed["dtype"]))
 
 
-def normals(seed: int, start: int, count: int) -> Floats:
-    """``count`` standard normal numbers from place ``start`` of the stream ``seed``: (count,).
+def mixed(seed: int, start: int, count: int) -> npt.NDArray[np.uint32]:
+    """``count`` integers from 0 to 2³² − 1 from place ``start`` of the stream ``seed``: (count,).
 
-    A counter put through a 32-bit mix gives uniform numbers, the Box–Muller transform makes pairs
-    of them normal. Any place of the stream can be reached directly, and JavaScript draws the very
-    same numbers, so a page need not carry them. ``start`` and ``count`` are even.
-
-    Raises ``ValueError`` for an odd ``start`` or ``count``.
+    A counter put through a 32-bit mix: any place can be reached directly, and JavaScript draws
+    the very same numbers, so a page need not carry them.
     """
-    if start % 2 or count % 2:
-        raise ValueError(f"normal numbers come in pairs: start {start} and count {count} are even")
     offset = np.uint32((seed * 0x9E3779B9 + start) & 0xFFFFFFFF)
     x = np.arange(count, dtype=np.uint32) + offset
     x ^= x >> np.uint32(16)
@@ -126,7 +121,28 @@ def normals(seed: int, start: int, count: int) -> Floats:
     x ^= x >> np.uint32(15)
     x *= np.uint32(0x735A2D97)
     x ^= x >> np.uint32(15)
-    uniform = x.astype(np.float64)
+    return x
+
+
+def normals(seed: int, start: int, count: int) -> Floats:
+    """``count`` standard normal numbers (Box–Muller) from an even place of :func:`mixed`: (count,).
+
+    Raises ``ValueError`` for an odd ``start`` or ``count``: they come in pairs.
+    """
+    if start % 2 or count % 2:
+        raise ValueError(f"normal numbers come in pairs: start {start} and count {count} are even")
+    uniform = mixed(seed, start, count).astype(np.float64)
     radius = np.sqrt(-2.0 * np.log((uniform[0::2] + 1.0) / 2.0**32))
     angle = 2.0 * np.pi * (uniform[1::2] / 2.0**32)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1).reshape(-1)
+
+
+def permutation(seed: int, n: int) -> list[int]:
+    """A shuffled ``range(n)``; seed 0 leaves it in order.
+
+    >>> permutation(0, 4)
+    [0, 1, 2, 3]
+    """
+    if not seed:
+        return list(range(n))
+    return [int(i) for i in np.argsort(mixed(seed, 0, n), kind="stable")]

@@ -4,23 +4,6 @@ const SEQUENCES = 4, TOKENS = 64, WIDTH = 1024, ROWS = SEQUENCES * TOKENS;
 // Four steps an octave: a logarithmic slider.
 const LADDER = [...new Set(Array.from({ length: 33 }, (_, i) => Math.round(4 * 2 ** (i / 4))))];
 
-/** The same stream of standard normal numbers as course.widgets.numbers.normals. */
-function normals(seed, start, out) {
-  const offset = (Math.imul(seed, 0x9e3779b9) + start) | 0;
-  const mixed = (i) => {
-    let x = (offset + i) | 0;
-    x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
-    x = Math.imul(x ^ (x >>> 15), 0x735a2d97);
-    return (x ^ (x >>> 15)) >>> 0;
-  };
-  for (let i = 0; i < out.length; i += 2) {
-    const r = Math.sqrt(-2 * Math.log((mixed(i) + 1) / 2 ** 32)), a = 2 * Math.PI * (mixed(i + 1) / 2 ** 32);
-    out[i] = r * Math.cos(a);
-    out[i + 1] = r * Math.sin(a);
-  }
-  return out;
-}
-
 const banks = new Map();
 
 /** A bank: q as drawn, k transposed to (sequence, entry, token), scores at each step of the ladder. */

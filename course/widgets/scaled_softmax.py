@@ -56,7 +56,7 @@ class ScaledSoftmax(CourseWidget):
         seed: which bank.
     """
 
-    PARTS = ("chart.js",)
+    PARTS = ("random.js", "chart.js")
     HEIGHTS = (1075, 786)
 
     d_k = traitlets.Int(64, min=D_MIN, max=D_MAX).tag(sync=True)

@@ -14,4 +14,53 @@ CASES = [
         ],
         states=[{"d_k": d, "row": r} for d, r in [(4, 0), (5, 9), (64, 1), (100, 70), (1024, 255)]],
     ),
+    Case(
+        "ShuffledAverage()",
+        moves=[
+            Move("shuffle", 0.5, lambda n: n["moved"]["average"] == 0 < n["moved"]["weighted"]),
+            Move("slope", 0.0, lambda n: n["moved"]["weighted"] == 0),
+            Move("shuffle", act="shuffle"),
+        ],
+        states=[{"shuffle": s, "slope": v} for s, v in [(0, 0.5), (1, 0.5), (77, 1.5), (200, 0.0)]],
+    ),
+    Case(
+        "AveragingMatrix()",
+        moves=[
+            Move("T", 1.0, lambda n: n["T"] == 32 and n["products"] == 1024),
+            Move("row", 1.0, lambda n: n["row"] == 32 and abs(n["weight"] - 1 / 32) < 1e-12),
+            Move("T", 0.2, lambda n: n["row"] == n["T"] == 8),
+        ],
+        states=[{"T": T, "row": r} for T, r in [(2, 1), (8, 5), (32, 32), (6, 20)]],
+    ),
+    Case(
+        "AveragingMatrix([(8, 1e-4, 2e-5), (64, 8e-4, 3e-5), (512, 6e-3, 4e-4)])",
+        moves=[Move("T", 0.6)],
+    ),
+    Case(
+        "MaskedSoftmaxRow()",
+        moves=[
+            Move("scores", (1, 0.0), lambda n: n["weights"][1] < 0.05 and n["leak"] == 0),
+            Move("mask", "−1e4", lambda n: n["leak"] == 0),
+            Move("shift", 0.55, lambda n: n["leak"] > 0.99),
+            Move("dtype", "float16"),
+        ],
+        states=[
+            {"shift": s, "mask": m, "dtype": d}
+            for s in (0.0, -100.0, -30000.0, -1e5, -1e9, -1e10)
+            for m, d in [("−∞", "float32"), ("−1e9", "bfloat16"), ("−1e4", "float16")]
+        ],
+    ),
+    Case(
+        "WorkedAttention()",
+        moves=[
+            Move("masked", None, lambda n: n["weights"][0] == [1.0, 0.0, 0.0]),
+            Move("projections", "own", lambda n: n["asymmetry"] > 0.1),
+            Move("row", "2", lambda n: n["token"] == "cat"),
+            Move("x", 0.9, lambda n: n["out"][0][0] == 0.9),
+        ],
+        states=[
+            {"masked": m, "projections": p, "row": r}
+            for m, p, r in [(False, "same", 1), (True, "same", 2), (True, "own", 1)]
+        ],
+    ),
 ]

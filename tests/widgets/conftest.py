@@ -17,7 +17,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built pages: one a widget, named by its slug, and ``index`` with all of them."""
     folder = tmp_path_factory.mktemp("widget-pages")
     cells = ["from course.widgets import *", *[case.code for case in CASES]]
-    notebook = harness.keep_anywidgets(harness.execute(cells, folder))
+    notebook = harness.as_the_book(harness.execute(cells, folder))
     source = folder / "source"
     harness.split(notebook, [case.slug for case in CASES], source)
     return harness.build_html(source)

@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ import course.widgets
 from tests.conftest import require_tool
 
 ROOT = Path(__file__).resolve().parents[2]
+VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 CHROMIUM_ARGS = [
     "--headless",
@@ -42,12 +44,15 @@ class Move:
     """One thing a reader does: drag a slider to a fraction of its length, or work a control.
 
     ``trait`` names the control; ``to`` is a fraction for a slider, a value for a select or a
-    choice, None for a checkbox (it is toggled). ``check`` looks at Python's numbers afterwards.
+    choice, None for a checkbox (it is toggled), ``(i, fraction)`` for the i-th upright slider of
+    a row of them; ``act`` presses the button of that name. ``check`` looks at Python's numbers
+    afterwards.
     """
 
     trait: str
     to: Any = None
     check: Callable[[Mapping[str, Any]], bool] | None = None
+    act: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,11 +150,12 @@ def execute(cells: Sequence[str], folder: Path, kernel: str = "python3") -> dict
     return dict(json.loads(target.read_text(encoding="utf-8")))
 
 
-def keep_anywidgets(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Of the saved widget state, what the page uses: models with an ES module."""
-    saved = notebook["metadata"]["widgets"][STATE]
-    saved["state"] = {k: m for k, m in saved["state"].items() if "_esm" in m["state"]}
-    return notebook
+def as_the_book(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The executed notebook as the book shows it: cleaned, its widgets pruned and renamed."""
+    sys.path.insert(0, str(ROOT / "book" / "_ext"))
+    from course_book.clean import clean
+
+    return dict(clean(notebook, ROOT, "widgets"))
 
 
 def split(notebook: dict[str, Any], names: Sequence[str], folder: Path) -> None:
@@ -307,38 +313,45 @@ class Widget:
             "() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))"
         )
 
-    def drag(self, trait: str, fraction: float) -> None:
+    def drag(self, slider: Any, fraction: float) -> None:
         """A real drag: press on the thumb, move in steps, let go at ``fraction`` of the track."""
-        slider = self.control(trait)
         slider.scroll_into_view_if_needed()
         box = slider.bounding_box()
         at, lo, hi = (float(slider.evaluate(f"e => e.{k}")) for k in ("value", "min", "max"))
-        thumb = 22
-        x = lambda f: box["x"] + thumb / 2 + f * (box["width"] - thumb)  # noqa: E731
-        y = box["y"] + box["height"] / 2
-        self.page.mouse.move(x((at - lo) / (hi - lo)), y)
+        thumb, upright = 22, box["height"] > box["width"]
+
+        def place(f: float) -> tuple[float, float]:
+            if upright:
+                y = box["y"] + box["height"] - thumb / 2 - f * (box["height"] - thumb)
+                return box["x"] + box["width"] / 2, y
+            x = box["x"] + thumb / 2 + f * (box["width"] - thumb)
+            return x, box["y"] + box["height"] / 2
+
+        self.page.mouse.move(*place((at - lo) / (hi - lo)))
         self.page.mouse.down()
-        self.page.mouse.move(x(fraction), y, steps=8)
+        self.page.mouse.move(*place(fraction), steps=8)
         self.page.mouse.up()
         self.settle()
 
     def work(self, move: Move) -> None:
         """Carry out one move, whatever the control is."""
+        if move.act:
+            self.root.locator(f'[data-act="{move.act}"]').click()
+            return self.settle()
         control = self.control(move.trait).first
         kind = control.evaluate("e => e.type || e.localName")
         if kind == "range":
-            self.drag(move.trait, float(move.to))
+            index, fraction = move.to if isinstance(move.to, tuple) else (0, move.to)
+            self.drag(self.control(move.trait).nth(index), float(fraction))
         elif kind == "select-one":
             control.select_option(str(move.to))
         elif kind == "checkbox":
             control.click()
         elif kind == "radio":
-            self.root.locator(f'[data-trait="{move.trait}"][value="{move.to}"]').click()
+            self.root.locator(f'[data-trait="{move.trait}"][value="{move.to}"]').check()
         elif kind in ("number", "text"):
             control.fill(str(move.to))
             control.press("Enter")
-        elif kind == "button":
-            self.root.locator(f'[data-trait="{move.trait}"][data-value="{move.to}"]').click()
         else:
             raise AssertionError(f"the harness cannot work a {kind}")
         self.settle()

@@ -112,7 +112,7 @@ def test_in_jupyterlab_it_is_tied_to_an_ordinary_slider(
         widget.assert_as_python(twin)
 
         # … and the picture the slider; JupyterLab does not take its arrow keys.
-        widget.drag("d_k", 1.0)
+        widget.drag(widget.control("d_k"), 1.0)
         page.wait_for_timeout(800)
         number = page.locator(".widget-readout").first
         assert number.inner_text().replace(",", "") == "1024"
@@ -154,7 +154,7 @@ def test_with_colabs_versions_the_page_is_alive(
     notebook = harness.execute(cells, tmp_path, kernel="colab")
     assert notebook["cells"][0]["outputs"][0]["text"] == ["7.7.1 0.9.21 7.34.0\n"]
     slugs = [case.slug for case in CASES]
-    harness.split(harness.keep_anywidgets(notebook), slugs, tmp_path / "source")
+    harness.split(harness.as_the_book(notebook), slugs, tmp_path / "source")
     pages = harness.build_html(tmp_path / "source")
     with harness.serve(pages) as site:
         for case in CASES:
