@@ -215,8 +215,12 @@ def _check(data: bytes) -> None:
 
 
 def _what_to_do() -> str:
+    try:
+        place = str(cache_dir() / FILE_NAME)
+    except OSError:  # a cache folder that is wrong as well must not hide this error
+        place = f"{FILE_NAME} in the cache folder"
     return (
-        f"Put the file at {cache_dir() / FILE_NAME}, or set {CORPUS_VARIABLE} to where it is, or "
+        f"Put the file at {place}, or set {CORPUS_VARIABLE} to where it is, or "
         f"run `python -m course corpus --download`; it is {MIRRORS[0]}"
     )
 

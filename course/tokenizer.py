@@ -52,7 +52,7 @@ class Tokenizer:
             ``256 + i`` and may only use ids below that.
 
     Raises:
-        ValueError: a merge uses an id that does not exist yet, or a pair comes twice.
+        ValueError: a merge uses an id that is not there yet, or a pair comes twice.
     """
 
     def __init__(self, merges: Iterable[tuple[int, int]] = ()) -> None:
@@ -165,12 +165,11 @@ class Tokenizer:
         return self._bytes[self._checked([token])[0]]
 
     def _checked(self, ids: Iterable[int] | np.ndarray) -> list[int]:
-        array = np.asarray(ids if hasattr(ids, "__array__") else list(ids))
+        # A tensor on any device has tolist; numpy alone could not read one from a GPU.
+        array = np.asarray(ids.tolist() if hasattr(ids, "tolist") else list(ids))
         if array.ndim != 1:
             raise ValueError(f"ids must have the shape (n_tokens,), got {array.shape}")
-        if array.size == 0:
-            return []
-        if array.dtype.kind not in "iu":
+        if array.size and array.dtype.kind not in "iu":
             raise TypeError(f"ids must be whole numbers, got {array.dtype}: {array[0]!r}, …")
         wrong = np.flatnonzero((array < 0) | (array >= self.vocab_size))
         if wrong.size:
@@ -178,8 +177,8 @@ class Tokenizer:
                 f"id {array[wrong[0]]} at place {wrong[0]} is not in the vocabulary "
                 f"(0 to {self.vocab_size - 1})"
             )
-        ids_list: list[int] = array.tolist()
-        return ids_list
+        checked: list[int] = array.tolist()
+        return checked
 
     def save(self, path: Path | str) -> Path:
         """Write the merges as JSON, whole or not at all."""
@@ -256,8 +255,7 @@ def load_tokens(corpus: Corpus | None = None, vocab_size: int = 1024) -> Tokeniz
     decode to this very text, is made again with a warning.
 
     Raises:
-        CorpusError: the corpus is wrong or missing.
-        ValueError: the text is too small for ``vocab_size``; see :meth:`Tokenizer.train`.
+        ValueError: the corpus is wrong (CorpusError), or too small for ``vocab_size``.
     """
     import torch  # late: the tokenizer itself needs no torch
 

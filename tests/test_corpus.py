@@ -246,6 +246,15 @@ def test_a_path_that_is_no_file_is_an_error(kind, tmp_path, monkeypatch):
         load_corpus()
 
 
+def test_a_cache_folder_that_is_wrong_as_well_hides_nothing(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(CorpusError, match=r"no\.txt, does not exist"):
+        load_corpus(tmp_path / "no.txt")
+    with pytest.raises(OSError, match="COURSE_CACHE="):
+        load_corpus()
+
+
 def test_a_damaged_copy_in_the_cache_is_passed_over_and_replaced(monkeypatch, server):
     monkeypatch.setenv("COURSE_CORPUS_URLS", server.url("good"))
     cached = cache_dir() / corpus_module.FILE_NAME
