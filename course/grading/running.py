@@ -1,5 +1,6 @@
-"""Run a request in the sandbox of this process. Plain data in and out, and no nbgrader: this is what
-a pool's processes or a cluster's machines load.
+"""Run a request in the sandbox of this process, plain data in and out.
+
+Nothing of nbgrader is loaded: this is what a pool's processes or a cluster's machines import.
 """
 
 from __future__ import annotations

@@ -1,0 +1,187 @@
+"""A course's working folders and its gradebook: prepare an assignment, take in submissions."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from nbgrader.apps import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from course.grading import database
+
+CONFIG = "nbgrader_config.py"
+
+
+class ClassroomError(RuntimeError):
+    """The course folder or the gradebook does not allow what was asked; the message says why."""
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder at or above ``start`` with an ``nbgrader_config.py``.
+
+    Raises:
+        ClassroomError: there is none.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / CONFIG).is_file():
+            return folder
+    raise ClassroomError(
+        f"There is no {CONFIG} in {start} or above: run this inside a clone of the course, or "
+        "name its folder with --root."
+    )
+
+
+class Classroom:
+    """The folders and the gradebook of the course in ``root``.
+
+    Args:
+        root: the folder with ``nbgrader_config.py``.
+        changes: configuration that takes precedence over that file's.
+    """
+
+    def __init__(self, root: Path, changes: Config | None = None) -> None:
+        self.root = root.resolve()
+        self.config: Config = PyFileConfigLoader(CONFIG, path=str(self.root)).load_config()
+        if changes is not None:
+            self.config.merge(changes)
+        self.coursedir = CourseDirectory(config=self.config)
+        self.db_url = self.coursedir.db_url
+        if self.db_url.startswith("sqlite:///"):
+            Path(self.db_url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+        logging.getLogger("alembic").setLevel(logging.ERROR)
+        self.api = self._api(self.config)
+
+    def _api(self, config: Config) -> NbGraderAPI:
+        api = NbGraderAPI(CourseDirectory(config=config), config=config)
+        api.log.setLevel(logging.CRITICAL)  # its answers hold what it logged
+        api.log.propagate = False
+        return api
+
+    def folder(self, step: str, student: str = "", assignment: str = "") -> Path:
+        """A working folder: ``submitted``, ``autograded``, ``feedback``, or any other in class/."""
+        base = getattr(self.coursedir, f"{step}_directory", f"class/{step}")
+        path = self.root / base
+        return path / student / assignment if student else path
+
+    # --------------------------------------------------------------------------- the assignment
+
+    def assignments(self) -> list[str]:
+        """The assignments that can be graded: those with a source notebook."""
+        source = self.root / self.coursedir.source_directory
+        return sorted({p.parent.name for p in source.glob("*/*.ipynb")})
+
+    def prepare(self, assignment: str) -> bool:
+        """Bring the gradebook up to date with the assignment's source; whether that was needed.
+
+        Raises:
+            ClassroomError: there is no such assignment, or nbgrader refuses (cells were added or
+                removed after submissions had been graded).
+        """
+        source = self.root / self.coursedir.source_directory / assignment
+        notebooks = sorted(source.glob("*.ipynb"))
+        if not notebooks:
+            known = ", ".join(self.assignments()) or "none"
+            raise ClassroomError(f"There is no assignment {assignment!r}. There are: {known}.")
+        known_names = database.notebook_names(self.db_url, assignment)
+        names = [p.stem for p in notebooks]
+        stale = known_names != sorted(names) or any(
+            database.stale_cells(self.db_url, assignment, p.stem, p) for p in notebooks
+        )
+        if not stale:
+            return False
+        # Into a folder of our own: exercises/ is made by `make exercises`, and compared in CI.
+        changes = Config()
+        changes.CourseDirectory.release_directory = "class/release"
+        config = Config(self.config)
+        config.merge(changes)
+        answer = self._api(config).generate_assignment(assignment, force=True, create=True)
+        if not answer["success"]:
+            raise ClassroomError(_explain_prepare(assignment, answer))
+        return True
+
+    # ------------------------------------------------------------------------------ submissions
+
+    def students(self, assignment: str) -> list[str]:
+        """Who has a folder for this assignment among the submissions."""
+        return sorted(p.parent.name for p in self.folder("submitted").glob(f"*/{assignment}"))
+
+    def take_in(self, source: Path, assignment: str) -> list[str]:
+        """Copy submissions from a folder into ``class/submitted``; whose they are.
+
+        Understood are ``<student>/<assignment>/…``, ``<student>/<notebook>.ipynb`` and
+        ``<student>.ipynb``. What was submitted before and differs is moved to
+        ``class/superseded``, never deleted.
+
+        Raises:
+            ClassroomError: the folder is not there, or nothing in it is a submission.
+        """
+        if not source.is_dir():
+            raise ClassroomError(f"There is no folder {source}.")
+        found: dict[str, Path] = {}
+        for entry in sorted(source.iterdir()):
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir() or entry.is_symlink():
+                inner = entry / assignment
+                found[entry.name] = inner if inner.is_dir() or inner.is_symlink() else entry
+            elif entry.suffix == ".ipynb":
+                found[entry.stem] = entry
+        if not found:
+            raise ClassroomError(f"There is no submission in {source}.")
+        only = (database.notebook_names(self.db_url, assignment) or [assignment])[0]
+        for student, path in found.items():
+            self._take_one(path, student, assignment, only)
+        return sorted(found)
+
+    def _take_one(self, path: Path, student: str, assignment: str, notebook: str) -> None:
+        target = self.folder("submitted", student, assignment)
+        if os.path.lexists(target):
+            if not path.is_symlink() and _same(path, target, notebook):
+                return
+            old = self.folder("superseded", student, assignment) / time.strftime("%Y%m%dT%H%M%S")
+            old.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(target, old)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, target, symlinks=True)  # links arrive as links, to be refused
+        else:
+            target.mkdir()
+            shutil.copy(path, target / f"{notebook}.ipynb", follow_symlinks=False)
+
+
+def _same(path: Path, target: Path, notebook: str) -> bool:
+    if path.is_file():
+        return _tree_hash(path, f"{notebook}.ipynb") == _tree_hash(target)
+    return _tree_hash(path) == _tree_hash(target)
+
+
+def _tree_hash(path: Path, name: str = "") -> str:
+    total = hashlib.sha256()
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    for file in files:
+        if file.is_symlink():
+            total.update(f"{file.relative_to(path)} -> {os.readlink(file)}\0".encode())
+        elif file.is_file():
+            shown = name or file.relative_to(path).as_posix()
+            total.update(shown.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _explain_prepare(assignment: str, answer: dict[str, Any]) -> str:
+    said = str(answer.get("error") or answer.get("log") or "no reason given").strip()
+    last = said.splitlines()[-1]
+    if "associated with" in said:
+        return (
+            f"The cells of {assignment!r} were added to, removed or renamed after submissions had "
+            f"been graded, which nbgrader refuses ({last}). Put their old grade_ids back, or give "
+            "the new version a name of its own."
+        )
+    return f"nbgrader could not prepare {assignment!r}: {last}"

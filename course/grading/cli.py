@@ -1,0 +1,111 @@
+"""``python -m course grade ASSIGNMENT``: prepare, grade, write feedback and a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+
+def main(argv: list[str]) -> int:
+    """Grade a class; returns 0 when everybody has a grade, 1 when somebody has none, 2 on bad
+    input."""
+    args = _parser().parse_args(argv)
+    from course.grading.classroom import ClassroomError
+    from course.grading.sandbox import SandboxError
+
+    try:
+        return _grade(args)
+    except (ClassroomError, SandboxError, ValueError, ConnectionError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted. What is graded is kept; the same command goes on from here.",
+              file=sys.stderr)  # fmt: skip
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m course grade", description="Grade a class's submissions of an assignment."
+    )
+    parser.add_argument("assignment", help="the assignment, such as head")
+    parser.add_argument(
+        "--submissions",
+        type=Path,
+        metavar="DIR",
+        help="copy submissions from here first (one folder or notebook a learner)",
+    )
+    parser.add_argument("--student", action="append", metavar="ID", help="only this learner")
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
+    parser.add_argument("--scheduler", metavar="ADDR", help="run on this Dask cluster instead")
+    parser.add_argument(
+        "--force", action="store_true", help="run again what has not changed, on new random inputs"
+    )
+    parser.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
+    parser.add_argument(
+        "--no-isolation",
+        action="store_true",
+        help="run submissions UNPROTECTED; every grade is marked so",
+    )
+    parser.add_argument("--root", type=Path, help="the course's folder (default: here or above)")
+    return parser  # fmt: skip
+
+
+def _grade(args: argparse.Namespace) -> int:
+    from course.grading import sandbox
+
+    if args.jobs is not None and args.jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {args.jobs}")
+    if not args.no_isolation:
+        sandbox.require()
+
+    from course.grading.classroom import Classroom, find_root
+    from course.grading.cohort import Cohort
+    from course.grading.report import write_report
+    from course.parallel import available_cores, executor
+
+    room = Classroom(args.root or find_root(Path.cwd()))
+    if room.prepare(args.assignment):
+        print(f"The gradebook was brought up to date with {args.assignment}'s tests.")
+    if args.submissions:
+        taken = room.take_in(args.submissions, args.assignment)
+        print(f"{len(taken)} submissions are in {room.folder('submitted')}.")
+    students = room.students(args.assignment)
+    if args.student:
+        unknown = sorted(set(args.student) - set(students))
+        if unknown:
+            raise ValueError(f"no submission of {args.assignment} by {', '.join(unknown)}")
+        students = args.student
+    if not students:
+        raise ValueError(
+            f"nothing to grade: no {room.folder('submitted')}/*/{args.assignment} "
+            "(copy submissions there, or name a folder with --submissions)"
+        )
+    cohort = Cohort(room, args.assignment, isolated=not args.no_isolation)
+    jobs = args.jobs or min(available_cores(), len(students))
+    with (
+        executor(jobs, args.scheduler) as pool,
+        tqdm(total=len(students), desc=args.assignment, unit="submission") as bar,
+    ):
+
+        def progress(student: str, what: str) -> None:
+            bar.set_postfix_str(f"{student} {what}")
+            bar.update()
+
+        summary = cohort.grade(students, pool, force=args.force, progress=progress,
+                               feedback=not args.no_feedback)  # fmt: skip
+    page = write_report(room, args.assignment, summary)
+    return _say(summary, page)
+
+
+def _say(summary: object, page: Path) -> int:
+    from course.grading.cohort import Summary
+
+    assert isinstance(summary, Summary)
+    print(f"{len(summary.graded)} graded, {len(summary.unchanged)} unchanged. Report: {page}")
+    for student, reason in sorted(summary.failed.items()):
+        print(f"  NOT GRADED {student}: {reason}", file=sys.stderr)
+    return 1 if summary.failed else 0
