@@ -33,6 +33,7 @@ Operations (``on`` names a function or class of the learner's, or an object made
 ``load``        ``on``, ``values`` → ``None`` (strict)
 ``to``          ``on``, ``dtype``, ``device`` → ``[dtype, device]`` of every parameter and buffer
 ``mode``        ``on``, ``train`` (true, false, or absent: only look) → list of the modules' flags
+``alias``       ``on``, ``args`` → whether two calls return tensors that share memory
 ``origins``     ``on`` → dotted class names of the object, its bases and its submodules
 ==============  ================================================================================
 
@@ -442,6 +443,12 @@ class Executor:
         if "train" in op:
             module.train(bool(op["train"]))
         return {"value": [m.training for m in module.modules()]}
+
+    def _op_alias(self, op: Op) -> Reply:
+        target = self._find(op["on"])
+        a, b = (target(*[self._argument(x) for x in op.get("args", ())]) for _ in range(2))
+        shared = a is b or (a.numel() > 0 and a.data_ptr() == b.data_ptr())
+        return {"value": bool(shared)}
 
     def _op_origins(self, op: Op) -> Reply:
         found = self._find(op["on"])

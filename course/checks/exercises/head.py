@@ -179,7 +179,9 @@ def _weights(t: Trial) -> None:
     t.expect(bool(torch.isfinite(zero).all()), "With x = 0, where all scores may be 0, your output "
              "has NaN: a visible score of 0 is a score like any other.")  # fmt: skip
     for big in (30.0, 1e3):
-        x = t.normal(8, 5, C)
+        # Enough rows that some visible score is far below zero, where a finite mask shows.
+        target = build(t, "Head", args)
+        x = t.normal(40, 5, C)
         y = x.clone()
         y[:, 4] *= big
         a, b, large, single = target.many([x, y, x * big, x[:, :1] * big])
@@ -343,7 +345,7 @@ def _numbers(t: Trial, failed: set[str]) -> list[Finding]:
     args, C = sizes(t)
     if "weights" in failed and "values" not in failed:
         target = build(t, "Head", args)
-        x = t.normal(2, 5, C)
+        x = t.normal(40, 5, C)
         large, zero = target.many([x * 1e3, x * 0])
         if torch.isnan(zero).any():
             found.append("masks-zero-scores")

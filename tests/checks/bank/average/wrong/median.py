@@ -1,0 +1,9 @@
+# mistake: median
+import torch
+
+
+def causal_average(x):
+    out = torch.zeros_like(x)
+    for t in range(x.shape[1]):
+        out[:, t] = x[:, : t + 1].median(dim=1).values
+    return out

@@ -1,0 +1,7 @@
+# style: lower triangle, divided by its rows
+import torch
+
+
+def averaging_matrix(T):
+    weights = torch.tril(torch.ones(T, T))
+    return weights / weights.sum(dim=1, keepdim=True)

@@ -1,0 +1,10 @@
+# mistake: shared
+import functools
+
+import torch
+
+
+@functools.cache
+def averaging_matrix(T):
+    weights = torch.tril(torch.ones(T, T))
+    return weights / weights.sum(dim=1, keepdim=True)

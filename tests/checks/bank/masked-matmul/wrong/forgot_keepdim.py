@@ -1,0 +1,7 @@
+# mistake: columns-normalised
+import torch
+
+
+def averaging_matrix(T):
+    weights = torch.tril(torch.ones(T, T))
+    return weights / weights.sum(dim=1)

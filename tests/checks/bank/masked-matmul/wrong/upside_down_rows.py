@@ -1,0 +1,9 @@
+# mistake: reversed
+import torch
+
+
+def averaging_matrix(T):
+    weights = torch.zeros(T, T)
+    for t in range(T):
+        weights[T - 1 - t, : t + 1] = 1 / (t + 1)
+    return weights

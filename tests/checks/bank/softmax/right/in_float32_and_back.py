@@ -1,0 +1,7 @@
+# style: softmax in float32, cast back
+import torch
+
+
+def masked_softmax(scores, mask):
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1, dtype=torch.float32).to(scores.dtype)
+    return weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)

@@ -1,0 +1,7 @@
+# mistake: added
+import torch
+
+
+def masked_softmax(scores, mask):
+    weights = (scores + mask).softmax(dim=-1)
+    return weights

@@ -1,0 +1,7 @@
+# mistake: after-softmax
+import torch
+
+
+def masked_softmax(scores, mask):
+    weights = scores.softmax(dim=-1)
+    return weights * mask

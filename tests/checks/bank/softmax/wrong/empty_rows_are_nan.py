@@ -1,0 +1,7 @@
+# mistake: empty-row-nan
+import torch
+
+
+def masked_softmax(scores, mask):
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
+    return weights
