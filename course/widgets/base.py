@@ -18,7 +18,7 @@ import numpy as np
 import traitlets
 
 from course.figures import palette
-from course.widgets.numbers import fill, pack, unpack
+from course.widgets.arithmetic import fill, pack, unpack
 
 HERE = Path(__file__).parent
 

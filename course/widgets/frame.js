@@ -9,7 +9,7 @@
 
 // ---------------------------------------------------------------- numbers and text
 
-/** Fixed decimals, ties away from zero, no negative zero: equal to course.widgets.numbers.fixed. */
+/** Fixed decimals, ties away from zero, no negative zero: equal to course.widgets.arithmetic.fixed. */
 function fixed(x, digits, group = false) {
   if (Number.isNaN(x)) return "–";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
@@ -24,7 +24,7 @@ function fill(template, n) {
     const value = path.split(".").reduce((o, key) => o?.[key], n);
     if (value === undefined || value === null) return "–";
     if (!kind) return String(value);
-    if (kind === "%") return fixed(100 * value, +(digits ?? 0), !!group) + " %";
+    if (kind === "%") return fixed(100 * value, +(digits ?? 0), !!group) + "\u00a0%";
     return fixed(value, kind === "d" ? 0 : +(digits ?? 6), !!group);
   });
 }
@@ -104,6 +104,7 @@ const near = (values, x) => values.reduce((best, v, i) => (Math.abs(v - x) < Mat
 /** One control: {element, show()}; `f.set` is called with the trait's new value. */
 function control(f, c) {
   const id = `cw-control-${++serial}`, t = f.t;
+  const value = c.value ?? (() => f.get(c.trait)), put = c.put ?? ((v) => f.set(c.trait, v));
   const name = h("span", { class: "cw-name", text: c.label });
   if (c.kind === "range") {
     // A ladder of values (c.values) is how a logarithmic slider is made: equal steps, growing values.
@@ -112,7 +113,7 @@ function control(f, c) {
     const now = h("output", { class: "cw-now", for: id, "aria-hidden": "true" });
     const ends = h("span", { class: "cw-ends", "aria-hidden": "true" }, h("span"), h("span"), h("span"));
     const show = () => {
-      const v = f.get(c.trait), values = typeof c.values === "function" ? c.values() : c.values;
+      const v = value(), values = typeof c.values === "function" ? c.values() : c.values;
       const [min, max] = values ? [0, values.length - 1] : [c.min, typeof c.max === "function" ? c.max() : c.max];
       attributes(input, { min, max });
       input.value = values ? near(values, v) : v;
@@ -127,7 +128,7 @@ function control(f, c) {
     };
     input.oninput = () => {
       const values = typeof c.values === "function" ? c.values() : c.values;
-      f.set(c.trait, values ? values[+input.value] : +input.value);
+      put(values ? values[+input.value] : +input.value);
     };
     return { element: h("div", { class: "cw-control cw-range" }, h("label", { for: id }, name, now), input, ends), show };
   }
@@ -136,18 +137,18 @@ function control(f, c) {
     const show = () => {
       const options = typeof c.options === "function" ? c.options() : c.options;
       join(input, "option", options, ([value, text]) => ({ value: String(value), text }));
-      input.value = String(f.get(c.trait));
+      input.value = String(value());
     };
     input.onchange = () => {
       const options = typeof c.options === "function" ? c.options() : c.options;
-      f.set(c.trait, options[input.selectedIndex][0]);
+      put(options[input.selectedIndex][0]);
     };
     return { element: h("div", { class: "cw-control" }, h("label", { for: id }, name), input), show };
   }
   if (c.kind === "check") {
     const input = h("input", { type: "checkbox", id, "data-trait": c.trait });
-    input.onchange = () => f.set(c.trait, input.checked);
-    const show = () => (input.checked = !!f.get(c.trait));
+    input.onchange = () => put(input.checked);
+    const show = () => (input.checked = !!value());
     return { element: h("label", { class: "cw-control cw-check", for: id }, input, name), show };
   }
   if (c.kind === "choice") {
@@ -156,13 +157,13 @@ function control(f, c) {
     const show = () => {
       const options = typeof c.options === "function" ? c.options() : c.options;
       if (box.children.length !== options.length) {
-        box.replaceChildren(...options.map(([value, text], i) => {
-          const input = h("input", { type: "radio", name: id, id: `${id}-${i}`, "data-trait": c.trait, value: String(value) });
-          input.onchange = () => f.set(c.trait, value);
+        box.replaceChildren(...options.map(([option, text], i) => {
+          const input = h("input", { type: "radio", name: id, id: `${id}-${i}`, "data-trait": c.trait, value: String(option) });
+          input.onchange = () => put(option);
           return h("label", { for: `${id}-${i}` }, input, h("span", { text }));
         }));
       }
-      options.forEach(([value], i) => (box.children[i].firstChild.checked = value === f.get(c.trait)));
+      options.forEach(([option], i) => (box.children[i].firstChild.checked = option === value()));
     };
     const legend = h("span", { class: "cw-name", id, text: c.label });
     return { element: h("div", { class: "cw-control", role: "radiogroup", "aria-labelledby": id }, legend, box), show };
@@ -170,10 +171,10 @@ function control(f, c) {
   if (c.kind === "columns") {
     // One upright slider for each entry of a list, under the columns of the picture.
     const box = h("div", { class: "cw-columns", role: "group", "aria-label": c.label });
-    const put = (i, v) => f.set(c.trait, f.get(c.trait).map((old, j) => (j === i ? v : old)));
+    const replace = (i, v) => put(value().map((old, j) => (j === i ? v : old)));
     c.labels.forEach((label, i) => {
       const input = h("input", { type: "range", id: `${id}-${i}`, min: c.min, max: c.max, step: c.step, "data-trait": c.trait, "data-index": i, disabled: !!c.off?.(i), "aria-orientation": "vertical" });
-      input.oninput = () => put(i, +input.value);
+      input.oninput = () => replace(i, +input.value);
       box.append(h("div", {}, h("output", { class: "cw-now", for: `${id}-${i}`, "aria-hidden": "true" }), input, h("label", { for: `${id}-${i}`, text: label })));
     });
     const show = () => f.get(c.trait).forEach((v, i) => {
@@ -216,6 +217,7 @@ const course = (spec) => ({
     const t = (key, n) => (n ? fill(strings[key] ?? key, n) : strings[key] ?? key);
     const start = {}, id = `cw-${++serial}`;
     const f = { get, t, id, hatch: `url(#${id}-hatch)`, last: null };
+    // f.set("trait", value) or f.set({trait: value, …})
     f.set = (trait, value) => {
       model.set(trait, value);
       model.save_changes();
@@ -274,7 +276,7 @@ const course = (spec) => ({
       if (!alive) return;
       update = spec.picture(f);
       const wanted = spec.controls?.(get, t, f) ?? [];
-      for (const c of wanted) if (c.trait) start[c.trait] = get(c.trait);
+      for (const c of wanted) if (c.trait && !c.value) start[c.trait] = get(c.trait);
       for (const trait of spec.traits ?? []) start[trait] = get(trait);
       list = wanted.map((c) => control(f, c));
       controls.append(...list.map((c) => c.element));

@@ -56,13 +56,13 @@ export default course({
   picture(f) {
     const svg = f.svg(), { t } = f;
     return (n, W) => {
-      const y = 46, height = 130, step = W / WORDS.length, g = layer(svg, "row");
+      const y = 56, height = 130, step = W / WORDS.length, g = layer(svg, "row");
       const top = (w) => y + height * (1 - w);
       join(layer(g, "base"), "path", [0], () => ({ d: `M0 ${y + height}H${W}`, class: "cw-axis" }));
       join(layer(g, "masked"), "rect", [0], () => ({ x: step * ALLOWED + 3, y, width: step * (WORDS.length - ALLOWED) - 6, height, fill: f.hatch }));
       join(layer(g, "bars"), "rect", n.weights, (w, i) => ({ x: (step * (i + 0.22)).toFixed(1), width: (step * 0.56).toFixed(1), y: top(w).toFixed(1), height: (height * w).toFixed(1), class: `cw-fill ${i < ALLOWED ? "attention" : "wrong"}` }));
       const leaking = n.weights.map((w, i) => [w, i]).filter(([w, i]) => i >= ALLOWED && w > 0);
-      join(layer(g, "crosses"), "path", leaking, ([, i]) => ({ d: cross(step * (i + 0.5), y - 26, 5), class: "cw-line cross" }));
+      join(layer(g, "crosses"), "path", leaking, ([w, i]) => ({ d: cross(step * (i + 0.5), Math.max(top(w), y) - 28, 5), class: "cw-line cross" }));
       const words = [
         { x: 0, y: 13, class: "cw-label", "text-anchor": "start", text: t("weights") },
         ...n.weights.map((w, i) => ({ x: step * (i + 0.5), y: Math.max(top(w) - 6, y - 6), class: i < ALLOWED ? "" : w ? "wrong" : "cw-small", "text-anchor": "middle", text: fixed(w, 3) })),

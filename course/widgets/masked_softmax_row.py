@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course.widgets.arithmetic import softmax
 from course.widgets.base import CourseWidget, Strings
-from course.widgets.numbers import softmax
 
 TOKENS = ("the", "cat", "sat", "on", "the", "mat")
 ALLOWED = 4  # the query is the fourth token

@@ -1,4 +1,4 @@
-// Random numbers that Python draws too (course.widgets.numbers): a page need not carry them.
+// Random numbers that Python draws too (course.widgets.arithmetic): a page need not carry them.
 
 /** Place i of the stream `seed`, an integer from 0 to 2³² − 1: a counter put through a mix. */
 function mixed(seed, i) {

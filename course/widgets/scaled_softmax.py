@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course.widgets.arithmetic import Floats, entropy, normals, softmax
 from course.widgets.base import CourseWidget, Strings
-from course.widgets.numbers import Floats, entropy, normals, softmax
 
 SEQUENCES, TOKENS, WIDTH = 4, 64, 1024
 ROWS = SEQUENCES * TOKENS
@@ -20,7 +20,7 @@ D_MIN, D_MAX = 4, WIDTH
 def queries_and_keys(seed: int) -> Floats:
     """The bank: q and k of four sequences of 64 tokens, unit-variance normal entries.
 
-    Returns (2, 4, 64, 1024) float64, q first; drawn by :func:`course.widgets.numbers.normals`, so
+    Returns (2, 4, 64, 1024) float64, q first; drawn by :func:`course.widgets.arithmetic.normals`, so
     the page draws the same vectors itself.
     """
     shape = (2, SEQUENCES, TOKENS, WIDTH)

@@ -42,7 +42,7 @@ export default course({
 
       const y = base + 40, height = wide ? 250 : 230, span = 2.5;
       const box = { x: 4, y, w: W - 8, h: height };
-      const p = plot(svg, "plane", { ...box, X: { range: [-span * (box.w / height), span * (box.w / height)], ticks: [] }, Y: { range: [-span, span], ticks: [] } });
+      const p = plot(svg, "plane", { ...box, X: { range: [-span, span], ticks: [] }, Y: { range: [-span, span], ticks: [] } });
       join(layer(p.g, "frame"), "rect", [0], () => ({ x: box.x, y, width: box.w, height, class: "cw-box" }));
       const at = (a, b) => ({ cx: p.sx(a).toFixed(1), cy: p.sy(b).toFixed(1) });
       join(layer(p.g, "points"), "circle", words, (_, i) => ({ ...at(n.x[2 * i], n.x[2 * i + 1]), r: 3.5, class: "cw-fill ink" }));

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course.widgets.arithmetic import normals, permutation, softmax
 from course.widgets.base import CourseWidget, Strings
-from course.widgets.numbers import normals, permutation, softmax
 
-WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "it", "was", "tired")
+WORDS = ("a", "cat", "sat", "on", "the", "mat", "because", "it", "was", "tired")
 
 
 class ShuffledAverage(CourseWidget):
@@ -32,7 +32,7 @@ class ShuffledAverage(CourseWidget):
     shuffle = traitlets.Int(0, min=0, max=200).tag(sync=True)
     slope = traitlets.Float(0.5, min=0.0, max=1.5).tag(sync=True)
     words = traitlets.List(traitlets.Unicode(), list(WORDS), minlen=2, maxlen=12).tag(sync=True)
-    seed = traitlets.Int(1, min=0).tag(sync=True)
+    seed = traitlets.Int(1842, min=0).tag(sync=True)
 
     STRINGS: ClassVar[Strings] = {
         "title": "Shuffle the window: one summary stays, one moves",
@@ -48,7 +48,7 @@ class ShuffledAverage(CourseWidget):
         "shuffle": "shuffle",
         "shuffle_none": "in order",
         "shuffle_again": "Shuffle",
-        "slope": "how much more a later place counts",
+        "slope": "slope: later places count more",
         "average": "average",
         "weighted": "weighted",
         "weights": "weights of the places: average and softmax",

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course.widgets.arithmetic import fill, fixed, softmax
 from course.widgets.base import CourseWidget, Strings
-from course.widgets.numbers import fill, fixed, softmax
 
 TOKENS = ("The", "cat", "sat")
 X = [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.2, 0.3, 0.4, 0.5]]

@@ -63,4 +63,52 @@ CASES = [
             for m, p, r in [(False, "same", 1), (True, "same", 2), (True, "own", 1)]
         ],
     ),
+    Case(
+        "ParameterCount()",
+        moves=[
+            Move("preset", "GPT-2 XL", lambda n: n["total"] == 1_557_611_200),
+            Move("d_model", 0.0, lambda n: n["share"]["embedding"] > 0.5),
+            Move("n_layers", 1.0, lambda n: abs(n["mlp"] - 2 / 3) < 0.003),
+        ],
+        states=[
+            {"d_model": c, "n_layers": n, "vocab_size": v}
+            for c, n, v in [(768, 12, 50257), (64, 1, 256), (12288, 96, 50257), (100, 3, 5000)]
+        ],
+    ),
+    Case(
+        "QuadraticCost(measured=[(1024, 89.1), (4096, 1100.1)])",
+        moves=[
+            Move("n", 7 / 13, lambda n: n["n"] == 16384 and n["scores"] == 8192),
+            Move("dtype", "float16", lambda n: n["scores"] == 4096),
+            Move("n", 1.0),
+        ],
+        states=[{"n": n, "dtype": d} for n in (128, 4096, 2**20) for d in ("float32", "float16")],
+    ),
+    Case(
+        "PositionReach({'learned': [(64, 40.0), (256, 90.0)], 'ALiBi': [(64, 45.0), (256, 42.0)]})",
+        moves=[
+            Move("distance", 0.5, lambda n: n["distance"] == 128),
+            Move("head", 1.0, lambda n: abs(n["bias"] - 0.5) < 1e-12),
+            Move("pair", 0.0, lambda n: n["theta"] == 1),
+        ],
+        states=[{"distance": d, "pair": p, "head": 1} for d, p in [(0, 1), (256, 1), (37, 16)]],
+    ),
+    Case("PositionReach()", moves=[Move("distance", 1.0)]),
+    Case(
+        "LadderMap()",
+        moves=[Move("rung", 5 / 9, lambda n: n["rung"] == 6), Move("rung", 0.0)],
+        states=[{"rung": r} for r in range(1, 11)],
+    ),
+    Case(
+        "Quiz([{'question': 'How much is 1 + 1?', 'choices': ['1', '2'], 'correct': 1, "
+        "'why': 'One and one more.'}, {'question': 'And 2 + 2?', 'choices': ['three', 'four', "
+        "'five'], 'correct': 1, 'why': 'Two twice.'}])",
+        moves=[
+            Move("answer-0", "0", lambda n: n["right"] == 0),
+            Move("answers", act="check-0", check=lambda n: n == {"right": 0, "total": 2, "tries": 1}),
+            Move("answer-0", "1", lambda n: n["right"] == 0),
+            Move("answers", act="check-0", check=lambda n: n == {"right": 1, "total": 2, "tries": 2}),
+        ],
+        states=[{"answers": [1, 0], "checked": [True, True], "tries": [1, 3]}],
+    ),
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course.widgets import ScaledSoftmax, base, numbers
+from course.widgets import ScaledSoftmax, arithmetic, base
 from tests.conftest import require_tool
 from tests.widgets.cases import CASES
 from tests.widgets.harness import Case, assert_same, javascript_numbers, state_of
@@ -46,7 +46,7 @@ def run_frame(expression: str, given: object) -> object:
 def test_numbers_are_written_alike() -> None:
     values = [0.125, 0.375, 2.5, -2.5, -0.001, 1234567.891, 0.0, 1e-9, 0.9995, 99.95, 1e15, 1 / 3]
     given = [(v, d, g) for v in values for d in (0, 1, 2, 3) for g in (False, True)]
-    assert run_frame("given.map((a) => fixed(...a))", given) == [numbers.fixed(*a) for a in given]
+    assert run_frame("given.map((a) => fixed(...a))", given) == [arithmetic.fixed(*a) for a in given]
 
 
 def test_templates_are_filled_alike() -> None:
@@ -55,15 +55,15 @@ def test_templates_are_filled_alike() -> None:
     found = run_frame(
         "given.templates.map((t) => fill(t, given.data))", {"templates": templates, "data": data}
     )
-    assert found == [numbers.fill(t, data) for t in templates]
+    assert found == [arithmetic.fill(t, data) for t in templates]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "int16", "uint8"])
 def test_arrays_arrive_exactly(dtype: str) -> None:
     array = np.array([[0, 1, 2.5], [100.25, 6e-8, 0.333]]).astype(dtype)
-    found = run_frame("[Array.from(unpack(given)), unpack(given).shape]", numbers.pack(array))
+    found = run_frame("[Array.from(unpack(given)), unpack(given).shape]", arithmetic.pack(array))
     assert found == [array.astype(np.float64).ravel().tolist(), [2, 3]]
-    back = numbers.unpack(numbers.pack(array))
+    back = arithmetic.unpack(arithmetic.pack(array))
     assert back is not None
     assert back.dtype == array.dtype
     assert np.array_equal(back, array)
@@ -71,11 +71,11 @@ def test_arrays_arrive_exactly(dtype: str) -> None:
 
 def test_an_array_the_page_cannot_read_is_refused() -> None:
     with pytest.raises(TypeError, match="complex128"):
-        numbers.pack(np.zeros(2, dtype=np.complex128))
+        arithmetic.pack(np.zeros(2, dtype=np.complex128))
 
 
 def test_softmax_masks_exactly_and_leaves_an_empty_row_empty() -> None:
-    rows = numbers.softmax([[0.0, -math.inf, 1.0], [-math.inf] * 3])
+    rows = arithmetic.softmax([[0.0, -math.inf, 1.0], [-math.inf] * 3])
     assert rows[0, 1] == 0.0
     assert rows[0].sum() == pytest.approx(1, abs=1e-15)
     assert rows[1].tolist() == [0.0, 0.0, 0.0]
@@ -86,15 +86,15 @@ def test_softmax_masks_exactly_and_leaves_an_empty_row_empty() -> None:
 
 
 def test_the_stream_of_normal_numbers_is_normal_and_can_be_entered_anywhere() -> None:
-    x = numbers.normals(3, 0, 200_000)
+    x = arithmetic.normals(3, 0, 200_000)
     assert abs(x.mean()) < 0.01
     assert abs(x.var() - 1) < 0.015
     assert abs((x**4).mean() - 3) < 0.1
     assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) < 0.01
-    assert np.array_equal(numbers.normals(3, 1000, 10), x[1000:1010])
-    assert not np.array_equal(numbers.normals(4, 0, 10), x[:10])
+    assert np.array_equal(arithmetic.normals(3, 1000, 10), x[1000:1010])
+    assert not np.array_equal(arithmetic.normals(4, 0, 10), x[:10])
     with pytest.raises(ValueError, match="start 1"):
-        numbers.normals(0, 1, 2)
+        arithmetic.normals(0, 1, 2)
 
 
 @pytest.mark.parametrize("d_k", [4, 5, 8, 16, 23, 64, 100, 256, 512, 777, 1024])

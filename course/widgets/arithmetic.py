@@ -42,7 +42,7 @@ def fill(template: str, numbers: Mapping[str, Any]) -> str:
     A name without a kind is put in as text; one that is missing or None becomes a dash.
 
     >>> fill("{a.b:.1f} of {n:,d}: {p:.0%}", {"a": {"b": 2.25}, "n": 1024, "p": 0.125})
-    '2.3 of 1,024: 13 %'
+    '2.3 of 1,024: 13\\xa0%'
     """
 
     def one(match: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def fill(template: str, numbers: Mapping[str, Any]) -> str:
         if not kind:
             return str(value)
         if kind == "%":
-            return fixed(100 * value, int(digits or 0), bool(group)) + " %"
+            return fixed(100 * value, int(digits or 0), bool(group)) + "\u00a0%"
         return fixed(value, 0 if kind == "d" else int(digits or 6), bool(group))
 
     return _FIELD.sub(one, template)

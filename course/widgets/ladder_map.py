@@ -1,0 +1,85 @@
+"""Chapters 0 and 7: the ladder, rung by rung, with what each one measured."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import traitlets
+
+from course.experiments import Records, load_records
+from course.widgets.base import CourseWidget, Strings
+
+
+class LadderMap(CourseWidget):
+    """Held-out perplexity of the ten rungs, built up one rung at a time.
+
+    Args:
+        records: the ladder's table; by default the course's own records.
+        rung: how many rungs are shown, 1 to 10.
+    """
+
+    PARTS = ("chart.js",)
+    HEIGHTS = (770, 660)
+
+    rung = traitlets.Int(10, min=1, max=10).tag(sync=True)
+    rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    STRINGS: ClassVar[Strings] = {
+        "title": "The ladder: ten models, one idea each",
+        "look_for": (
+            "the two steps to the right, where a model loses its token or gains capacity it cannot "
+            "use, and the one step left that is attention. Filled: measured here, with the spread "
+            "of the seeds; open: published."
+        ),
+        "picture": "Ten rows, one a model, with its held-out perplexity as a point.",
+        "rung": "up to rung",
+        "perplexity": "perplexity, held out (lower is better; logarithmic)",
+        "not_measured": "not yet measured",
+        "names": [
+            "the token alone",
+            "average instead",
+            "average, with positions",
+            "token + average",
+            "one head instead",
+            "token + one head",
+            "token + four heads",
+            "+ feed-forward",
+            "+ LayerNorms: one block",
+            "two blocks",
+        ],
+        "readout": (
+            "Rung {rung:d}, {name}: {mean:.1f} ± {sd:.1f} over {n:d} seeds (published "
+            "{published:.1f})."
+        ),
+        "readout_step": (
+            "Rung {rung:d}, {name}: {mean:.1f} ± {sd:.1f} over {n:d} seeds (published "
+            "{published:.1f}); {step:.1f} points {direction} the rung below."
+        ),
+        "readout_none": "Rung {rung:d}, {name}: not yet measured (published {published:.1f}).",
+        "better": "better than",
+        "worse": "worse than",
+    }
+
+    def __init__(self, records: Records | None = None, **traits: Any) -> None:
+        table = records if records is not None else load_records("ladder")
+        rows = [
+            {"mean": r.mean, "sd": r.sd, "n": r.n, "published": r.published, "stale": r.stale}
+            for r in table
+        ]
+        super().__init__(rows=rows, **traits)
+
+    def numbers(self) -> dict[str, Any]:
+        """The topmost shown rung and how far it is from the one below."""
+        row = self.rows[self.rung - 1]
+        before = self.rows[self.rung - 2] if self.rung > 1 else {"mean": None}
+        step = None
+        if row["mean"] is not None and before["mean"] is not None:
+            step = row["mean"] - before["mean"]
+        return {
+            "say": "none" if row["mean"] is None else "" if step is None else "step",
+            "rung": self.rung,
+            "name": self.strings["names"][self.rung - 1],
+            **{k: row[k] for k in ("mean", "sd", "n", "published")},
+            "step": None if step is None else abs(step),
+            "direction": self.strings["better" if step is not None and step < 0 else "worse"],
+        }
