@@ -1,0 +1,7 @@
+# style: the product, divided
+# of: scaled_scores
+import math
+
+
+def scaled_scores(q, k):
+    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])

@@ -1,0 +1,7 @@
+# mistake: softmaxed
+# of: scaled_scores
+import math
+
+
+def scaled_scores(q, k):
+    return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)
