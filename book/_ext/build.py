@@ -14,11 +14,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from course_book import assets, downloads, wheel  # noqa: E402
-from course_book.corpus import find_corpus  # noqa: E402
-from course_book.keys import file_hash, files_below, package_key, tree_hash  # noqa: E402
-from course_book.toc import notebooks_of  # noqa: E402
-from execute import ROOT, chosen_parameters, execute, parser, report  # noqa: E402
+from course_book import assets, downloads, wheel
+from course_book.corpus import find_corpus
+from course_book.keys import (
+    PACKAGE_KEY_VARIABLE,
+    file_hash,
+    files_below,
+    package_key,
+    tree_hash,
+)
+from course_book.toc import notebooks_of
+from execute import chosen_parameters, execute, parser, report
 
 # Settings that change the pages: a build with others is another build.
 _VARIABLES = (downloads.REPOSITORY_VARIABLE, downloads.BOOK_VARIABLE, downloads.BRANCH_VARIABLE)
@@ -57,7 +63,7 @@ def build_pages(root: Path, notebooks: list[Path]) -> int:
     done = subprocess.run(
         [sys.executable, "-c", _ENTRY, "build", str(root), *options],
         cwd=root,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, PACKAGE_KEY_VARIABLE: package_key(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

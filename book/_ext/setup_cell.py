@@ -11,7 +11,7 @@ The distribution itself never comes from a package index, only what it depends o
 
 from __future__ import annotations
 
-SETUP_CELL = '''\
+SETUP_CELL = """\
 import importlib, importlib.util, pathlib, subprocess, sys
 WHEEL_URL = ""  # the book's build fills this in where it has a public address
 if importlib.util.find_spec("course") is None:
@@ -23,7 +23,7 @@ if importlib.util.find_spec("course") is None:
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", source], check=True)
     importlib.invalidate_caches()
     print("Installed the course from", source)
-'''
+"""
 
 _EMPTY = 'WHEEL_URL = ""'
 
@@ -38,6 +38,6 @@ def fill(source: str, wheel_url: str) -> str:
     """
     if source.strip() != SETUP_CELL.strip():
         raise ValueError("this is not the common set-up cell of book/_ext/setup_cell.py")
-    if any(c in wheel_url for c in "\"\\\n"):
+    if any(c in wheel_url for c in '"\\\n'):
         raise ValueError(f"not an address: {wheel_url!r}")
     return source.replace(_EMPTY, f'WHEEL_URL = "{wheel_url}"', 1)

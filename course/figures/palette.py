@@ -53,6 +53,7 @@ def _theme(**named: str) -> Mapping[str, str]:
     ink, paper = named["ink"], named["paper"]
     named["muted"] = mix(ink, paper, 0.72)  # secondary text: still at least 4.5 : 1
     named["line"] = mix(ink, paper, 0.16)  # hairlines, axes' spines
+    named["faint"] = mix(ink, paper, 0.34)  # hatching
     named["surface"] = mix(ink, paper, 0.025)  # behind code
     return MappingProxyType(named)
 
@@ -80,7 +81,11 @@ DARK: Mapping[str, str] = _theme(
 THEMES: Mapping[str, Mapping[str, str]] = MappingProxyType({"light": LIGHT, "dark": DARK})
 
 # Who says that a page is dark: the book's theme, JupyterLab and Notebook, Colab.
-DARK_SELECTORS = ('html[data-theme="dark"]', 'body[data-jp-theme-light="false"]', "html[theme=dark]")
+DARK_SELECTORS = (
+    'html[data-theme="dark"]',
+    'body[data-jp-theme-light="false"]',
+    "html[theme=dark]",
+)
 
 
 def variable(name: str) -> str:

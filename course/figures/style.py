@@ -14,7 +14,9 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
-from matplotlib.patches import Rectangle
+from cycler import cycler
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
 
 from course.figures.palette import LIGHT, weights_cmap
 
@@ -44,8 +46,8 @@ def use_style() -> None:
             "ytick.color": muted,
             "xtick.labelcolor": ink,
             "ytick.labelcolor": ink,
-            "hatch.color": muted,
-            "axes.prop_cycle": mpl.cycler(color=cycle),
+            "hatch.color": LIGHT["faint"],
+            "axes.prop_cycle": cycler(color=cycle),
         }
     )
     _svg_in_notebooks()
@@ -121,20 +123,9 @@ def draw_weights(
             "it must be boolean and of their shape"
         )
     n_rows, n_cols = w.shape
-    colours = weights_cmap()(np.clip(w, 0, 1))
-    show_numbers = max(w.shape) <= 8 if numbers is None else numbers
-    for t in range(n_rows):
-        for s in range(n_cols):
-            cell = {"xy": (s, t), "width": 1, "height": 1, "linewidth": 0}
-            if not allowed[t, s]:
-                ax.add_patch(Rectangle(**cell, fill=False, hatch="////", ec=LIGHT["line"]))
-                continue
-            ax.add_patch(Rectangle(**cell, facecolor=colours[t, s]))
-            if show_numbers:
-                # dark words on light blue, paper-coloured ones on full blue
-                ink = LIGHT["paper"] if w[t, s] > 0.62 else LIGHT["ink"]
-                text = f"{w[t, s]:.2f}".lstrip("0") if w[t, s] < 0.995 else "1"
-                ax.text(s + 0.5, t + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
+    _fill_cells(ax, w, allowed)
+    if max(w.shape) <= 8 if numbers is None else numbers:
+        _write_numbers(ax, w, allowed)
     ax.add_patch(Rectangle((0, 0), n_cols, n_rows, fill=False, lw=0.8, ec=LIGHT["muted"]))
     ax.set(xlim=(0, n_cols), ylim=(n_rows, 0), aspect="equal")
     ax.xaxis.tick_top()
@@ -146,3 +137,33 @@ def draw_weights(
     ax.set_yticks(np.arange(n_rows) + 0.5 if queries else [], queries or [])
     ax.set_xlabel(f"key s, of {n_cols}", color=LIGHT["key"])
     ax.set_ylabel(f"query t, of {n_rows}", color=LIGHT["query"])
+
+
+def _cells_path(cells: npt.NDArray[np.intp]) -> Path:
+    """One path round many unit squares; ``cells``: (N, 2), row and column of each."""
+    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
+    vertices = (cells[:, None, ::-1] + corners).reshape(-1, 2)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    return Path(vertices, codes * len(cells))
+
+
+def _fill_cells(
+    ax: Axes, w: npt.NDArray[np.float64], allowed: npt.NDArray[np.bool_], levels: int = 64
+) -> None:
+    """Colour the cells, those of one shade as one shape: a large map stays a small file."""
+    colours = weights_cmap()
+    shade = np.where(allowed, np.round(np.clip(w, 0, 1) * levels).astype(int), -1)
+    for level in np.unique(shade):
+        path = _cells_path(np.argwhere(shade == level))
+        if level < 0:
+            ax.add_patch(PathPatch(path, fill=False, hatch="////", linewidth=0, ec=LIGHT["faint"]))
+        elif level > 0:  # a weight of zero is bare paper
+            ax.add_patch(PathPatch(path, facecolor=colours(level / levels), linewidth=0))
+
+
+def _write_numbers(ax: Axes, w: npt.NDArray[np.float64], allowed: npt.NDArray[np.bool_]) -> None:
+    for t, s in np.argwhere(allowed):
+        # dark words on light blue, paper-coloured ones on full blue
+        ink = LIGHT["paper"] if w[t, s] > 0.62 else LIGHT["ink"]
+        text = f"{w[t, s]:.2f}".lstrip("0") if w[t, s] < 0.995 else "1"
+        ax.text(s + 0.5, t + 0.5, text, ha="center", va="center", color=ink, fontsize=9)

@@ -27,7 +27,7 @@ _REPLACED = ("sphinx_book_theme", "sphinx_thebe", "sphinx_comments")
 
 def _silence_replaced(app: Sphinx) -> None:
     for name, listeners in app.events.listeners.items():
-        kept = [e for e in listeners if not e.handler.__module__.split(".")[0] in _REPLACED]
+        kept = [e for e in listeners if e.handler.__module__.split(".")[0] not in _REPLACED]
         app.events.listeners[name] = kept
 
 

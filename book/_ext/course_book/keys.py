@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 NAMESPACE = "course_book"  # our key in a notebook's metadata
+# Set by build.py for the processes it starts.
+PACKAGE_KEY_VARIABLE = "COURSE_BOOK_PACKAGE_KEY"
 # What no notebook can reach: the grading side and the command line lie above everything else.
 _NOT_USED = {"__pycache__", "grading", "__main__.py"}
 # Changes here change what an executed copy looks like.
@@ -46,13 +49,22 @@ def files_below(folder: Path, skip: set[str]) -> list[Path]:
     return [
         p
         for p in folder.rglob("*")
-        if p.is_file() and not skip & set(p.relative_to(folder).parts) and not p.name.startswith(".")
+        if p.is_file()
+        and not skip & set(p.relative_to(folder).parts)
+        and not p.name.startswith(".")
     ]
 
 
 @cache
 def package_key(root: Path) -> str:
-    """Hash of ``course/`` (sources, scripts, records), the pins, the runner and the Python."""
+    """Hash of ``course/`` (sources, scripts, records), the pins, the runner and the Python.
+
+    While a build runs it is what it was when the build began: an edit meanwhile belongs to the
+    next build.
+    """
+    begun = os.environ.get(PACKAGE_KEY_VARIABLE)
+    if begun:
+        return begun
     own = Path(__file__).parent
     files = tree_hash(files_below(root / "course", _NOT_USED), root)
     pins = file_hash(root / "constraints.txt", *(own / name for name in _RUNNER))

@@ -119,6 +119,28 @@ def _own_assets(context: dict[str, Any], body: str) -> None:
     ]
 
 
+def meta_line(context: dict[str, Any]) -> str:
+    """The line under a title: how long it takes, and what can be taken along."""
+    items = [f"<span>{html.escape(text)}</span>" for text in context["times"]]
+    links = context["downloads"]
+    if links:
+        items.append(f'<a href="{html.escape(links["archive"])}" download>Notebook and package</a>')
+        if links["colab"]:
+            items.append(f'<a href="{html.escape(links["colab"])}">Open in Colab</a>')
+    return f'<p class="meta">{"".join(items)}</p>' if items else ""
+
+
+def head_of(body: str, line: str) -> str:
+    """ "Chapter 5" for "5." over the title, and ``line`` under it."""
+    body = re.sub(
+        r'(<h1>)<span class="section-number">([\w.]+?)\.? ?</span>',
+        r'\1<span class="section-number">Chapter \2</span> ',
+        body,
+        count=1,
+    )
+    return body.replace("</h1>", f"</h1>\n{line}", 1)
+
+
 def finish_body(app: Sphinx, pagename: str, body: str) -> str:
     """Figures inline, the palette's colours as variables, wide things scrollable."""
     body = _IMAGE.sub(Figures(app, pagename).replace, body)
@@ -154,18 +176,23 @@ def context(
         parts=nav.parts(app, pagename),
         sections=nav.sections(doctree),
         front=pagename == app.config.root_doc,
-        meta_line=[],
+        times=[],
         downloads={},
         notice="",
     )
     if doctree is None:
         return
     if re.search(r"/\d\d-|/intro$", pagename):
-        context["meta_line"].append(f"{reading_minutes(doctree)} min to read")
-    if not swap.is_notebook(app.env, pagename):
-        return
+        context["times"].append(f"{reading_minutes(doctree)} min to read")
+    if swap.is_notebook(app.env, pagename):
+        _executed(app, pagename, context)
+    context["body"] = head_of(context["body"], meta_line(context))
+
+
+def _executed(app: Sphinx, pagename: str, context: dict[str, Any]) -> None:
+    """What the runner knows about the page, and what of it can be downloaded."""
     stored = keys.stored(swap.executed(app.env, pagename))
-    context["meta_line"].append(f"{running_time(stored.get('seconds', 0.0))} to run")
+    context["times"].append(f"{running_time(stored.get('seconds', 0.0))} to run")
     context["notice"] = stored.get("notice", "")
     address: Address = app.config.course_book_address
     stem = pagename.rsplit("/", 1)[-1]

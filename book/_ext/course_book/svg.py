@@ -17,6 +17,8 @@ SCALE = 1.72
 _BY_COLOUR = {value.lower(): f"var({variable(name)})" for name, value in LIGHT.items()}
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FONT = re.compile(r"\s*font-family:[^;\"]*;?")
+# a hundredth of a point is finer than any screen; words and ids hold no such number
+_NUMBER = re.compile(r"(?<![\w.#-])-?\d+\.\d{3,}(?![\w.])")
 _SIZE = re.compile(r'<svg[^>]*?\bwidth="([\d.]+)pt"[^>]*?\bheight="([\d.]+)pt"')
 
 
@@ -74,7 +76,8 @@ def inline(svg: str, alt: str, prefix: str) -> str:
         raise ValueError("an SVG without a viewBox cannot be scaled to the page")
     body = re.sub(r"^<svg[^>]*>", "", body)
     body = _own_ids(_FONT.sub("", recolour(body)), prefix)
-    body = re.sub(r"\n\s*", " ", body).replace("> <", "><")
+    body = _NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), body)
+    body = re.sub(r"\s*\n\s*", " ", body).replace("> <", "><")
     label = html.escape(alt, quote=True)
     return (
         f'<svg class="figure" role="img" aria-label="{label}" viewBox="{view[1]}" '

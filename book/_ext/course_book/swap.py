@@ -39,7 +39,9 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
         if not keys.is_fresh(executed(env, docname), wanted):
             missing.append(notebook.relative_to(root).as_posix())
     if missing:
-        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        shown = ", ".join(missing[:5]) + (
+            f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        )
         raise ExtensionError(
             f"not executed since they, or the package, changed: {shown}. "
             f"Run `make book` (or `{COMMAND}`): it executes the notebooks, then builds the pages."

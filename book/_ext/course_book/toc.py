@@ -17,7 +17,15 @@ PARTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     (
         "From an average to a block",
         True,
-        ("01-average", "02-masked-matmul", "03-softmax", "04-qkv", "05-scaling", "06-heads", "07-block"),
+        (
+            "01-average",
+            "02-masked-matmul",
+            "03-softmax",
+            "04-qkv",
+            "05-scaling",
+            "06-heads",
+            "07-block",
+        ),
     ),
     (
         "From a block to a model",
