@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,3 +129,12 @@ def corpus_path() -> Path:
     if not path.is_file():
         pytest.fail(f"COURSE_CORPUS={given} is not a file", pytrace=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One headless Chromium for all tests of a process: Playwright allows no second one."""
+    from tests.widgets.harness import chromium
+
+    with chromium() as running:
+        yield running

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.widgets import harness
-from tests.widgets.cases import CASES
+from tests.widgets.cases import CASES, WITHOUT_RECORDS
 
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built pages: one a widget, named by its slug, and ``index`` with all of them."""
     folder = tmp_path_factory.mktemp("widget-pages")
-    cells = ["from course.widgets import *", *[case.code for case in CASES]]
+    cells = [harness.IMPORTS, *[case.code for case in CASES], *WITHOUT_RECORDS]
     notebook = harness.as_the_book(harness.execute(cells, folder))
     source = folder / "source"
-    harness.split(notebook, [case.slug for case in CASES], source)
+    names = [*[case.slug for case in CASES], *[f"missing-{i}" for i in range(len(WITHOUT_RECORDS))]]
+    harness.split(notebook, names, source)
     return harness.build_html(source)
 
 
@@ -27,9 +27,3 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(pages: Path) -> Iterator[str]:
     with harness.serve(pages) as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    with harness.chromium() as running:
-        yield running
