@@ -6,11 +6,15 @@ a kernel, and in the built page without one. ``from course.widgets import Scaled
 
 from __future__ import annotations
 
+from course.widgets.attention_map import AttentionMap, CrossAttentionMap, HeadMaps
 from course.widgets.averaging_matrix import AveragingMatrix
 from course.widgets.ladder_map import LadderMap
 from course.widgets.masked_softmax_row import MaskedSoftmaxRow
+from course.widgets.next_token import NextToken
+from course.widgets.norms_and_warmup import NormsAndWarmup
 from course.widgets.parameter_count import ParameterCount
 from course.widgets.position_reach import PositionReach
+from course.widgets.pronoun_maps import PronounMaps
 from course.widgets.quadratic_cost import QuadraticCost
 from course.widgets.quiz import Quiz
 from course.widgets.scaled_softmax import ScaledSoftmax
@@ -18,11 +22,17 @@ from course.widgets.shuffled_average import ShuffledAverage
 from course.widgets.worked_attention import WorkedAttention
 
 __all__ = [
+    "AttentionMap",
     "AveragingMatrix",
+    "CrossAttentionMap",
+    "HeadMaps",
     "LadderMap",
     "MaskedSoftmaxRow",
+    "NextToken",
+    "NormsAndWarmup",
     "ParameterCount",
     "PositionReach",
+    "PronounMaps",
     "QuadraticCost",
     "Quiz",
     "ScaledSoftmax",

@@ -28,6 +28,7 @@ COMMON_STRINGS: Strings = {
     "look_for_label": "Look for:",
     "logarithmic": "logarithmic scale",
     "picture": "The picture; its numbers are in the text below it.",
+    "missing": "Not yet measured. {command}",
 }
 
 
@@ -84,6 +85,7 @@ class CourseWidget(anywidget.AnyWidget):
 
     STRINGS: ClassVar[Strings] = {}
     PARTS: ClassVar[tuple[str, ...]] = ()
+    FILE: ClassVar[str] = ""  # for widgets that share one JavaScript file
     HEIGHTS: ClassVar[tuple[int, int]] = (520, 420)  # px at 360 and at 700 px width
 
     strings = traitlets.Dict().tag(sync=True)
@@ -92,7 +94,7 @@ class CourseWidget(anywidget.AnyWidget):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Put the ES module and the style sheet together."""
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        name = cls.FILE or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         if "STRINGS" in cls.__dict__:  # traitlets also subclasses, to add traits: leave those alone
             parts = ("frame.js", *cls.PARTS, f"{name}.js")
             cls._esm = "\n".join(_file(part) for part in parts)
@@ -105,6 +107,12 @@ class CourseWidget(anywidget.AnyWidget):
         if unknown := sorted(set(strings or {}) - set(known)):
             raise ValueError(f"{type(self).__name__} says nothing called {', '.join(unknown)}")
         super().__init__(strings={**known, **(strings or {})}, reserve=list(self.HEIGHTS), **traits)
+
+    @classmethod
+    def not_measured(cls, experiment: str) -> str:
+        """The sentence a widget shows where the records it needs do not exist yet."""
+        command = f"The command is: python -m course experiments run {experiment}"
+        return str({**COMMON_STRINGS, **cls.STRINGS}["missing"]).replace("{command}", command)
 
     def numbers(self) -> dict[str, Any]:
         """What the picture shows for the present traits: the twin of the JavaScript's numbers."""

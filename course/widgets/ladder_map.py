@@ -33,7 +33,7 @@ class LadderMap(CourseWidget):
         ),
         "picture": "Ten rows, one a model, with its held-out perplexity as a point.",
         "rung": "up to rung",
-        "perplexity": "perplexity, held out (lower is better; logarithmic)",
+        "perplexity": "perplexity, held out (logarithmic)",
         "not_measured": "not yet measured",
         "names": [
             "the token alone",

@@ -42,11 +42,11 @@ export default course({
     const svg = f.svg(), { t } = f;
     const parts = [["tokens", "average"], ["positions", "average"], ["attention", "attention"], ["feed_forward", "ink"], ["norms", "average"]];
     return (n, W) => {
-      const g = layer(svg, "bars"), left = 118, right = 112, row = 30, room = W - left - right;
+      const g = layer(svg, "bars"), left = 112, right = 112, row = 30, room = W - left - right;
       const most = Math.max(...parts.map(([name]) => n[name]));
       join(layer(g, "rects"), "rect", parts, ([name, kind], i) => ({ x: left, y: i * row + 6, height: row - 12, width: Math.max(1, (room * n[name]) / most).toFixed(1), class: `cw-fill ${kind}` }));
       const words = parts.flatMap(([name], i) => [
-        { x: left - 8, y: i * row + 20, "text-anchor": "end", text: t(name), class: "" },
+        { x: 0, y: i * row + 20, "text-anchor": "start", text: t(name), class: "" },
         { x: left + (room * n[name]) / most + 7, y: i * row + 20, "text-anchor": "start", text: `${brief(n[name])}, ${fixed((100 * n[name]) / n.total, 1)} %`, class: "cw-small" },
       ]);
       join(layer(g, "words"), "text", words, (a) => a);

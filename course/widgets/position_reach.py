@@ -47,7 +47,7 @@ class PositionReach(CourseWidget):
             "A dial with the angle between query and key, its cosine against distance, ALiBi's "
             "factor against distance for eight heads, and perplexity against length."
         ),
-        "distance": "distance of query and key",
+        "distance": "distance q to k",
         "pair": "rotary pair i",
         "head": "ALiBi head",
         "rotation": "RoPE: cos(distance · θᵢ)",

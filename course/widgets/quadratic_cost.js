@@ -22,14 +22,14 @@ export default course({
   picture(f) {
     const svg = f.svg(), { t } = f;
     return (n, W) => {
-      const wide = W >= 520, y = 30, height = wide ? 290 : 260, dtype = f.get("dtype"), x = 62;
+      const wide = W >= 520, y = 30, height = wide ? 290 : 260, dtype = f.get("dtype"), x = 44, end = 32;
       const p = plot(svg, "memory", {
-        x, y, w: W - x - 14, h: height, title: t("memory"),
+        x, y, w: W - x - end, h: height, title: t("memory"),
         X: { range: [128, 2 ** 20], ticks: wide ? [128, 1024, 8192, 65536, 2 ** 20] : [128, 8192, 2 ** 20], log: true, text: (v) => fixed(v, 0, true), label: "n" },
-        Y: { range: [0.1, 1e8], ticks: [0.1, 10, 1e3, 1e5, 1e7], log: true, text: (v) => fixed(v, v < 1 ? 1 : 0, true) },
+        Y: { range: [0.1, 1e8], ticks: [0.1, 10, 1e3, 1e5, 1e7], log: true, text: (v) => (v >= 1e5 ? `10${v > 1e6 ? "⁷" : "⁵"}` : fixed(v, v < 1 ? 1 : 0, true)) },
       });
       const cap = (v) => Math.min(1e8, Math.max(0.1, v));
-      join(layer(p.g, "cards"), "path", CARDS, (gb) => ({ d: `M${x} ${p.sy(gb * 1024).toFixed(1)}H${W - 14}`, class: "cw-line card" }));
+      join(layer(p.g, "cards"), "path", CARDS, (gb) => ({ d: `M${x} ${p.sy(gb * 1024).toFixed(1)}H${W - end}`, class: "cw-line card" }));
       join(layer(p.g, "card-names"), "text", CARDS, (gb, i) => ({ x: x + 6 + i * 52, y: p.sy(gb * 1024) - 5, class: "cw-small", text: t("card", { gb }) }));
       curve(p, "both", LENGTHS.map((v) => [v, memory(v, dtype).both]).filter(([, m]) => m <= 1e8 && m >= 0.1), "attention");
       curve(p, "tiles", LENGTHS.map((v) => [v, cap(memory(v, dtype).tiles)]), "average");
@@ -42,7 +42,7 @@ export default course({
       const measured = f.get("measured");
       join(layer(p.g, "measured"), "circle", measured, ([a, b]) => ({ cx: p.sx(a).toFixed(1), cy: p.sy(cap(b)).toFixed(1), r: 4, class: "cw-open" }));
       const words = [
-        { x: p.sx(1024), y: p.sy(memory(1024, "float32").both) - 12, "text-anchor": "end", class: "cw-label attention", text: t("quadratic") },
+        { x: p.sx(2 ** 17) - 12, y: p.sy(memory(2 ** 17, "float32").both), "text-anchor": "end", class: "cw-label attention", text: t("quadratic") },
         { x: p.sx(65536), y: p.sy(memory(65536, "float32").tiles) + 26, "text-anchor": "start", class: "cw-label average", text: t("linear") },
       ];
       if (measured.length) words.push({ x: p.sx(measured.at(-1)[0]) + 9, y: p.sy(cap(measured.at(-1)[1])) + 14, "text-anchor": "start", class: "cw-small", text: t("measured") });

@@ -54,10 +54,9 @@ export default course({
       const [ax, ay] = [p.sx(n.average[0]), p.sy(n.average[1])], [bx, by] = [p.sx(n.weighted[0]), p.sy(n.weighted[1])];
       join(layer(p.g, "average"), "rect", [0], () => ({ x: ax - 6, y: ay - 6, width: 12, height: 12, class: "cw-fill average" }));
       join(layer(p.g, "weighted"), "circle", [0], () => ({ cx: bx.toFixed(1), cy: by.toFixed(1), r: 7, class: "cw-fill attention" }));
-      const right = bx > ax;
       join(layer(p.g, "titles"), "text", [0, 1], (i) => (i
-        ? label(bx + (right ? 12 : -12), by + 4, t("weighted"), "cw-label attention", right ? "start" : "end")
-        : label(ax + (right ? -12 : 12), ay + 4, t("average"), "cw-label average", right ? "end" : "start")));
+        ? label(bx, by + (by < ay ? -13 : 22), t("weighted"), "cw-label attention", "middle")
+        : label(ax, ay + (by < ay ? 22 : -13), t("average"), "cw-label average", "middle")));
       attributes(svg, { width: W, height: y + height + 4, viewBox: `0 0 ${W} ${y + height + 4}` });
     };
   },

@@ -48,7 +48,7 @@ class ShuffledAverage(CourseWidget):
         "shuffle": "shuffle",
         "shuffle_none": "in order",
         "shuffle_again": "Shuffle",
-        "slope": "slope: later places count more",
+        "slope": "slope of the scores",
         "average": "average",
         "weighted": "weighted",
         "weights": "weights of the places: average and softmax",

@@ -111,4 +111,48 @@ CASES = [
         ],
         states=[{"answers": [1, 0], "checked": [True, True], "tries": [1, 3]}],
     ),
+    Case(
+        "NextToken(*some_logits())",
+        moves=[
+            Move("temperature", 0.0, lambda n: n["kept"] == 1 and n["best"] == 1.0),
+            Move("temperature", 1.0, lambda n: n["kept"] == n["total"]),
+            Move("top_k", 4 / 9, lambda n: n["kept"] == 10),
+            Move("top_p", 0.5, lambda n: n["kept"] < 10),
+            Move("context", "1"),
+        ],
+        states=[
+            {"temperature": t, "top_k": k, "top_p": p, "context": c}
+            for t, k, p, c in [(1.0, 0, 1.0, 0), (0.2, 40, 0.9, 1), (2.0, 3, 0.5, 0), (0.0, 0, 1.0, 1)]
+        ],
+    ),
+    Case(
+        "AttentionMap(*some_weights())",
+        moves=[
+            Move("query", 0.5),
+            Move("head", "0", lambda n: n["head"] == 0),
+            Move("layer", "2", lambda n: n["layer"] == 2),
+        ],
+        states=[{"layer": a, "head": b, "query": c} for a, b, c in [(1, 1, 1), (2, 0, 9), (2, 3, 5)]],
+    ),
+    Case("CrossAttentionMap(*some_cross_weights())", moves=[Move("query", 0.0)]),
+    Case("HeadMaps(some_maps())", moves=[Move("head", "3"), Move("query", 0.3)]),
+    Case(
+        "NormsAndWarmup(some_runs())",
+        moves=[
+            Move("warmup", None, lambda n: n["mean"] == 38.0),
+            Move("norm", "pre", lambda n: n["mean"] == 37.0),
+        ],
+        states=[{"norm": a, "warmup": b} for a in ("pre", "post") for b in (True, False)],
+    ),
+    Case(
+        "PronounMaps(*some_pronouns())",
+        moves=[
+            Move("adjective", "5", lambda n: n["adjective"] == "wide"),
+            Move("against", "1", lambda n: n["against"] == "scared"),
+        ],
+        states=[{"adjective": a, "against": b} for a, b in [(0, 4), (7, 7), (2, 6)]],
+    ),
 ]
+
+# Made without what they need: they say that nothing is measured, and how to measure it.
+WITHOUT_RECORDS = ["NextToken()", "CrossAttentionMap()", "PronounMaps()", "NormsAndWarmup([])"]

@@ -23,6 +23,7 @@ from typing import Any
 
 import course.widgets
 from tests.conftest import require_tool
+from tests.widgets import samples
 
 ROOT = Path(__file__).resolve().parents[2]
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -37,6 +38,9 @@ CHROMIUM_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+IMPORTS = "from course.widgets import *\nfrom tests.widgets.samples import *"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Case:
 
     def make(self) -> Any:
         """The same widget here, to ask it for the numbers."""
-        return eval(self.code, dict(vars(course.widgets)))
+        return eval(self.code, {**vars(samples), **vars(course.widgets)})
 
 
 # ------------------------------------------------------------------ JavaScript's numbers
@@ -371,4 +375,4 @@ def PUBLIC(widget: Any) -> set[str]:
     own = set(widget.trait_names(sync=True)) - set(
         course.widgets.base.CourseWidget.class_trait_names()
     )
-    return {n for n in own if isinstance(getattr(widget, n), (int, float, str, bool, list))}
+    return {n for n in own if isinstance(getattr(widget, n), (int, float, str, list))}

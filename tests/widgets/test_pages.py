@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from course.figures import palette
-from tests.widgets.cases import CASES
+from tests.widgets.cases import CASES, WITHOUT_RECORDS
 from tests.widgets.harness import Case, Page, Widget
 
 pytestmark = pytest.mark.browser
@@ -144,6 +144,17 @@ def test_dark_is_dark_and_nothing_moves_by_itself(case: Case, site: str, browser
             widget.work(case.moves[0])
             moving = widget.root.evaluate("el => el.getAnimations({ subtree: true }).length")
             assert moving == 0
+
+
+@pytest.mark.parametrize("number", range(len(WITHOUT_RECORDS)))
+def test_without_records_it_says_so(number: int, site: str, browser: Any) -> None:
+    name = WITHOUT_RECORDS[number].split("(")[0]
+    with Page(browser) as page:
+        widget = page.open(f"{site}/missing-{number}.html", name)
+        text = widget.root.inner_text()
+        assert "Not yet measured" in text
+        assert "python -m course experiments run" in text
+        assert widget.root.locator("input, button, svg").count() == 0
 
 
 def test_many_widgets_share_a_page_and_say_when_one_cannot_start(

@@ -1,0 +1,199 @@
+"""Maps of attention weights with a head picker: the reader's own tensors, or recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import traitlets
+
+from course.experiments import load_records
+from course.experiments.records import RecordError
+from course.widgets.arithmetic import entropy
+from course.widgets.base import Array, CourseWidget, Strings
+from course.widgets.next_token import shown_piece
+
+
+def recorded_arrays(experiment: str, row: str) -> dict[str, Any] | None:
+    """The arrays stored with the first seed of a recorded row, or None: not yet measured."""
+    try:
+        records = load_records(experiment)[row].records
+    except KeyError:
+        return None
+    for record in records:
+        try:
+            arrays = record.arrays()
+        except RecordError:
+            continue
+        if arrays:
+            return arrays
+    return None
+
+
+class AttentionMap(CourseWidget):
+    """Attention weights as a map: pick a layer, a head and a query.
+
+    Args:
+        weights: (T, S), (H, T, S) or (L, H, T, S), a tensor or an array; rows sum to one.
+        tokens: the T queries as text; ``key_tokens`` the S keys, where they differ.
+        causal: hatch the future. By default: where queries are keys and nothing lies above the
+            diagonal.
+        layer, head, query: what is shown, from 1; head 0 is the mean over heads.
+        d_model: the width, to show which part of it a head has.
+
+    Raises:
+        ValueError: shapes that do not fit, or rows that do not sum to one (a map of scores, or
+            one taken without its mask).
+    """
+
+    PARTS = ("heat.js",)
+    HEIGHTS = (760, 790)
+
+    weights = Array("float16", 4)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    key_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    causal = traitlets.Bool(False).tag(sync=True)
+    d_model = traitlets.Int(0, min=0).tag(sync=True)
+    layer = traitlets.Int(1, min=1).tag(sync=True)
+    head = traitlets.Int(1, min=0).tag(sync=True)
+    query = traitlets.Int(1, min=1).tag(sync=True)
+
+    STRINGS: ClassVar[Strings] = {
+        "title": "Where each token looks",
+        "look_for": "one row at a time: a query spreads a weight of 1 over the keys it may see.",
+        "picture": "A map of attention weights: rows are queries, columns keys.",
+        "layer": "layer",
+        "head": "head",
+        "mean": "mean",
+        "query": "query (row)",
+        "query_text": "{at}: {token}",
+        "width": "this head's part of the width C",
+        "row": "the row of “{token}”",
+        "readout": (
+            "“{token}” looks most at “{first.token}” ({first.weight:.2f}), then at "
+            "“{second.token}” ({second.weight:.2f}); {effective:.1f} effective tokens."
+        ),
+    }
+
+    def __init__(
+        self,
+        weights: Any = None,
+        tokens: Sequence[str] = (),
+        key_tokens: Sequence[str] | None = None,
+        *,
+        causal: bool | None = None,
+        missing: str = "",
+        **traits: Any,
+    ) -> None:
+        if weights is None:
+            if not missing:
+                raise ValueError("weights (T, S), (H, T, S) or (L, H, T, S) are needed")
+            super().__init__(missing=missing, **traits)
+            return
+        w = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
+        w = w.astype(np.float32).reshape((1,) * (4 - w.ndim) + w.shape)
+        keys = list(tokens if key_tokens is None else key_tokens)
+        if w.ndim != 4 or w.shape[2:] != (len(tokens), len(keys)):
+            raise ValueError(
+                f"weights of shape {w.shape} do not fit {len(tokens)} queries and {len(keys)} keys"
+            )
+        sums = w.sum(axis=-1)
+        if np.abs(sums - 1).max() > 0.02:
+            raise ValueError(f"rows of attention weights sum to 1, not to {sums.flat[0]:.3f}")
+        square = key_tokens is None
+        if causal is None:
+            causal = square and not np.triu(w, k=1).any()
+        traits.setdefault("query", len(tokens))
+        super().__init__(
+            weights=w,
+            tokens=[shown_piece(t) for t in tokens],
+            key_tokens=[shown_piece(t) for t in keys],
+            causal=causal,
+            **traits,
+        )
+
+    def _map(self) -> npt.NDArray[np.float64]:
+        layer = np.asarray(self.weights[self.layer - 1], dtype=np.float64)  # (H, T, S)
+        return np.asarray(layer.mean(axis=0) if self.head == 0 else layer[self.head - 1])
+
+    def numbers(self) -> dict[str, Any]:
+        """The chosen row, the two keys it looks at most, and its effective tokens."""
+        i = self.query - 1
+        row = self._map()[i]  # (S,)
+        order = np.lexsort((np.arange(len(row)), -row))
+        most = [{"token": self.key_tokens[j], "weight": float(row[j])} for j in order[:2]]
+        return {
+            "layer": self.layer,
+            "head": self.head,
+            "token": self.tokens[i],
+            "row": row.tolist(),
+            "first": most[0],
+            "second": most[-1],
+            "effective": float(np.exp(entropy(row))),
+        }
+
+
+class HeadMaps(AttentionMap):
+    """The maps of a recorded model: four heads of the ladder, each in its part of the width.
+
+    Args:
+        arrays: ``maps`` (L, H, T, T) and ``pieces`` (T,), as ``course.experiments`` stores them;
+            by default those of the ladder's rung ``row``.
+    """
+
+    FILE = "attention_map"
+    PARTS = ("heat.js",)
+    HEIGHTS = (760, 790)
+
+    STRINGS: ClassVar[Strings] = {
+        **AttentionMap.STRINGS,
+        "title": "Four heads of a trained model, one sentence",
+        "look_for": (
+            "how different the heads are, and how few of them you can name. A model of half a "
+            "million parameters on Shakespeare is mostly not readable, and that is the finding."
+        ),
+    }
+
+    def __init__(
+        self, arrays: dict[str, Any] | None = None, *, row: str = "four-heads", **traits: Any
+    ) -> None:
+        found = recorded_arrays("ladder", row) if arrays is None else arrays
+        if found is None or "maps" not in found:
+            super().__init__(missing=self.not_measured("ladder"), **traits)
+            return
+        pieces = [str(p) for p in found["pieces"]]
+        super().__init__(found["maps"], pieces, causal=True, d_model=128, **traits)
+
+
+class CrossAttentionMap(AttentionMap):
+    """Cross-attention: rows are the decoder's tokens, columns the encoder's.
+
+    Args:
+        weights: (T, S), (H, T, S) or (L, H, T, S).
+        target, source: the T tokens being written and the S tokens being read.
+    """
+
+    FILE = "attention_map"
+    PARTS = ("heat.js",)
+    HEIGHTS = (720, 720)
+
+    STRINGS: ClassVar[Strings] = {
+        **AttentionMap.STRINGS,
+        "title": "What the decoder reads while it writes",
+        "look_for": (
+            "the line the bright cells draw. No one told the model which word answers which; for a "
+            "task that copies in another order, the order can be read off the map."
+        ),
+        "query": "token being written",
+    }
+
+    def __init__(
+        self, weights: Any = None, target: Sequence[str] = (), source: Sequence[str] = (),
+        **traits: Any,
+    ) -> None:  # fmt: skip
+        if weights is None:
+            super().__init__(missing=self.not_measured("seq2seq"), **traits)
+            return
+        super().__init__(weights, target, source, causal=False, **traits)
