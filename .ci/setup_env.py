@@ -29,7 +29,7 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 RANGE = "Python 3.11, 3.12 or 3.13"
 EXTRAS = "book,grading,dev"
 SIZE = (
-    "Set-up downloads about 0.5 GB and fills about 1.9 GB of disk with a torch build for the CPU.\n"
+    "Set-up downloads about 0.5 GB and fills about 2.1 GB of disk with a torch build for the CPU.\n"
     "On Linux the package index's default build of torch brings NVIDIA's libraries, several GB\n"
     "more: without such a GPU, `make setup TORCH=cpu` saves them."
 )
