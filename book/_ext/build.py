@@ -33,7 +33,7 @@ _ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
 
 def pages_key(root: Path, notebooks: list[Path]) -> str:
     """Hash of everything the pages are made from."""
-    sources = files_below(root / "book", {"node_modules", "__pycache__", ".ipynb_checkpoints"})
+    sources = files_below(root / "book", {"__pycache__", ".ipynb_checkpoints"})
     executed = root / "_build" / "executed"
     copies = [executed / n.relative_to(root) for n in notebooks]
     settings = [f"{name}={os.environ.get(name, '')}" for name in _VARIABLES]

@@ -139,12 +139,15 @@ def draw_weights(
     ax.set_ylabel(f"query t, of {n_rows}", color=LIGHT["query"])
 
 
-def _cells_path(cells: npt.NDArray[np.intp]) -> Path:
-    """One path round many unit squares; ``cells``: (N, 2), row and column of each."""
-    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
-    vertices = (cells[:, None, ::-1] + corners).reshape(-1, 2)
+def _cells_path(chosen: npt.NDArray[np.bool_]) -> Path:
+    """One path round the chosen cells of a map (T, S), neighbours in a row as one piece."""
+    edges = np.diff(np.pad(chosen, ((0, 0), (1, 1))).astype(int), axis=1)  # (T, S + 1)
+    rows, start = np.nonzero(edges == 1)
+    end = np.nonzero(edges == -1)[1]
+    x = np.stack([start, end, end, start, start], axis=1)  # (pieces, 5)
+    y = rows[:, None] + np.array([0, 0, 1, 1, 0])
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    return Path(vertices, codes * len(cells))
+    return Path(np.stack([x, y], axis=-1).reshape(-1, 2), codes * len(rows))
 
 
 def _fill_cells(
@@ -154,7 +157,7 @@ def _fill_cells(
     colours = weights_cmap()
     shade = np.where(allowed, np.round(np.clip(w, 0, 1) * levels).astype(int), -1)
     for level in np.unique(shade):
-        path = _cells_path(np.argwhere(shade == level))
+        path = _cells_path(shade == level)
         if level < 0:
             ax.add_patch(PathPatch(path, fill=False, hatch="////", linewidth=0, ec=LIGHT["faint"]))
         elif level > 0:  # a weight of zero is bare paper

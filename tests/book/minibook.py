@@ -65,8 +65,8 @@ def make(root: Path, toc: str) -> Path:
             (root / name).symlink_to(REPOSITORY / name)
     for name in ("_ext", "_static", "_templates", "package.json", "package-lock.json"):
         (root / "book" / name).symlink_to(REPOSITORY / "book" / name)
-    # fetched once, for the real book
-    (root / "book" / "node_modules").symlink_to(assets.node_modules(REPOSITORY))
+    (root / "_build").mkdir()  # KaTeX and the fonts are fetched once, for the real book
+    (root / "_build" / "npm").symlink_to(assets.node_modules(REPOSITORY).parent)
     shutil.copy(REPOSITORY / "_config.yml", root / "_config.yml")
     (root / "_toc.yml").write_text(toc, encoding="utf-8")
     return root

