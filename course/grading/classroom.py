@@ -61,8 +61,10 @@ class Classroom:
 
     def _api(self, config: Config) -> NbGraderAPI:
         api = NbGraderAPI(CourseDirectory(config=config), config=config)
-        api.log.setLevel(logging.CRITICAL)  # its answers hold what it logged
+        # Its answers hold what it logged; on the terminal it would only disturb the progress bar.
+        api.log.setLevel(logging.WARNING)
         api.log.propagate = False
+        api.log.addHandler(logging.NullHandler())
         return api
 
     def folder(self, step: str, student: str = "", assignment: str = "") -> Path:

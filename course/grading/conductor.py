@@ -111,6 +111,7 @@ class _Notebook:
         if seconds <= 0 or self._left() <= 0:
             return {"error": self._used_up(), "died": True}, b"null"
         seconds = min(seconds, self._left())
+        failed: dict[str, Any] | None = None
         start = time.monotonic()
         try:
             worker = self._living_worker()
@@ -119,36 +120,47 @@ class _Notebook:
             reply, answer = worker.exchange({**header, "seconds": seconds}, body,
                                             time.monotonic() + seconds + GRACE)  # fmt: skip
             self.heavy = reply.get("heavy", self.heavy)
+            self.slow += bool(reply.get("late"))
             return reply, answer
         except ChannelTimeout:
             self.slow += 1
-            self._end_worker()
-            return {"error": _too_slow(seconds), "died": True}, b"null"
-        except ChannelClosed:
-            return {"error": self._why(self._end_worker()), "died": True}, b"null"
+            failed = _too_slow(seconds)
         except ProtocolError as error:
-            self._end_worker()
-            return {"error": _dead(f"sent nonsense: {error}"), "died": True}, b"null"
+            failed = _dead(f"sent nonsense: {error}")
+        except ChannelClosed:
+            pass
         finally:
             self.spent += time.monotonic() - start
+        ended = self._end_worker()
+        return {"error": failed or self._why(ended), "died": True}, b"null"
 
     def _living_worker(self) -> Helper | None:
-        """The worker, started and brought up to date if need be."""
-        if self.worker is not None:
-            return self.worker
-        self.worker = self.parent.fork("worker", self.limits)
-        _send_files(self.worker, self.files)
-        for source in list(self.history):
-            seconds = max(1.0, self._left())
-            try:
-                self.worker.exchange({"do": "cell", "seconds": seconds}, source.encode(),
-                                     time.monotonic() + seconds)  # fmt: skip
-            except (ChannelClosed, ChannelTimeout, ProtocolError):
-                self._end_worker()
-                self.history.remove(source)  # it did end well before; the next start goes without
-                return None
-        self.worker.take_text()
-        return self.worker
+        """The worker, started and brought up to date if need be: two tries."""
+        for _ in range(2):
+            if self.worker is not None:
+                return self.worker
+            self.worker = self.parent.fork("worker", self.limits)
+            failed = self._replay(self.worker)
+            if failed is None:
+                self.worker.take_text()
+                return self.worker
+            self._end_worker()
+        if failed in self.history:
+            self.history.remove(failed)  # it did end well before; the next start goes without
+        return None
+
+    def _replay(self, worker: Helper) -> str | None:
+        """Run the learner's earlier cells again; the one that failed, or ``None``."""
+        source = ""
+        try:
+            _send_files(worker, self.files)
+            for source in self.history:
+                seconds = max(1.0, self._left())
+                worker.exchange({"do": "cell", "seconds": seconds}, source.encode(),
+                                time.monotonic() + seconds + GRACE)  # fmt: skip
+        except (ChannelClosed, ChannelTimeout, ProtocolError):
+            return source
+        return None
 
     def _end_worker(self) -> dict[str, Any]:
         if self.worker is None:

@@ -218,7 +218,7 @@ class WarmParent:
             with contextlib.suppress(OSError):  # a dead sandbox is found out by the next fork
                 self._control.send(json.dumps({"op": "load", "modules": new}).encode())
 
-    def end(self, helper: Helper, *, patience: float = 5.0) -> dict[str, Any]:
+    def end(self, helper: Helper, *, patience: float = 20.0) -> dict[str, Any]:
         """Kill a helper if it still runs, and say how it ended: ``status`` and ``killed_for``."""
         end = time.monotonic() + patience
         gone = False

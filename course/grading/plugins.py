@@ -107,9 +107,9 @@ class RebuildCells(NbGraderPreprocessor):
         where = (who["db_url"], who["assignment"], who["notebook"])
         nb.metadata.clear()
         nb.metadata[NOTES] = {"notes": rebuild.rebuild(nb, database.source_cells(*where))}
-        kernel = database.kernelspec(*where)
-        if kernel:
-            nb.metadata["kernelspec"] = json.loads(kernel)
+        kernel = json.loads(database.kernelspec(*where) or "{}")
+        if "name" in kernel:
+            nb.metadata["kernelspec"] = kernel
         for note in nb.metadata[NOTES]["notes"]:
             self.log.warning("%s: %s", who["student"], note)
         return nb, resources

@@ -22,6 +22,7 @@ import select
 import signal
 import socket
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -54,6 +55,7 @@ def main(control: socket.socket, preload: list[str], uid: int | None, isolated: 
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write)
     forks: dict[int, Fork] = {}
+    looked = 0.0
     base = _resident(os.getpid())
     control.send(json.dumps({"ready": os.getpid(), "base": base}).encode())
     while True:
@@ -63,8 +65,10 @@ def main(control: socket.socket, preload: list[str], uid: int | None, isolated: 
             with contextlib.suppress(BlockingIOError):
                 os.read(wake_read, 4096)
         _reap(control, forks)
-        _watch_memory(forks)
         if control not in ready:
+            if time.monotonic() > looked + WATCH_EVERY:
+                _watch_memory(forks)
+                looked = time.monotonic()
             continue
         data, descriptors = _receive(control)
         if not data:
@@ -247,6 +251,10 @@ def _watch_memory(forks: dict[int, Fork]) -> None:
             queue += children.get(member, [])
         if sum(map(_anonymous, family)) < fork.memory_limit:
             continue
-        if sum(map(_resident, family)) > fork.memory_limit:
-            fork.killed_for = "memory"
-            _kill(pid)
+        total = 0
+        for member in family:  # each takes a while: stop as soon as it is clear
+            total += _resident(member)
+            if total > fork.memory_limit:
+                fork.killed_for = "memory"
+                _kill(pid)
+                break

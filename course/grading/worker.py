@@ -155,7 +155,8 @@ class Worker:
         except OutOfTime as stopped:
             said = f"stopped after {request['seconds']:.0f} seconds"
             late = {"error": {"type": "OutOfTime", "line": _own_line(stopped), "message": said}}
-            replies += [late] * (len(operations) - len(replies))
+            replies += [to_wire(late)] * (len(operations) - len(replies))
+            return {"late": True}, replies
         return {"heavy": [name for name in HEAVY if name in sys.modules]}, replies
 
     def _one(self, operation: dict[str, Any]) -> Any:
