@@ -38,8 +38,8 @@ TERMS_HEAD = """
 
 One road leads through every attention layer of this course: `q, k, v` → `scores` → `weights` →
 `out`. A **mask is boolean and `True` means *may attend***, as in PyTorch's
-`F.scaled_dot_product_attention`. PyTorch's `nn.MultiheadAttention` means the opposite, `True` = *may
-not*; the course converts where the two meet, and nowhere else.
+`F.scaled_dot_product_attention`. PyTorch's `nn.MultiheadAttention` means the opposite (`True` =
+*may not*); the course converts where the two meet, and nowhere else.
 
 """
 
