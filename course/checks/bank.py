@@ -51,7 +51,7 @@ class Verdict:
     entry: Entry
     ok: bool = True  # right: full marks each time; wrong: below full marks each time
     own: bool = True  # wrong: told its own mistake each time
-    seconds: float = 0.0
+    seconds: float = 0.0  # of processor time
     notes: list[str] = field(default_factory=list)
 
 
@@ -108,7 +108,7 @@ def judge(entry: Entry, seeds: list[int]) -> Verdict:
     exercise = registry.get(entry.slug)
     verdict = Verdict(entry)
     source = entry.path.read_text()
-    begin = time.perf_counter()
+    begin = time.process_time()
     for seed in seeds:
         with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -128,7 +128,7 @@ def judge(entry: Entry, seeds: list[int]) -> Verdict:
                 verdict.own = False
                 text = report.findings[0].sentence if report.findings else ""
                 verdict.notes.append(f"seed {seed}: told {', '.join(said) or 'nothing'} ({text})")
-    verdict.seconds = time.perf_counter() - begin
+    verdict.seconds = time.process_time() - begin
     return verdict
 
 

@@ -93,17 +93,23 @@ def _gather(
 ) -> Roles | None:  # fmt: skip
     tensors = pair_biases(parameters)
     found: list[tuple[list[Slice], Slice | None]] = []
-    seen: set[tuple[int, ...]] = set()
-    for out_name, rest in _without_output(tensors, C, output):
-        outs: list[Slice | None] = [None]
-        if output:
-            outs = list(_outputs(out_name, C, H, D))
+    seen: set[tuple[float, ...]] = set()
+    marks: dict[int, float] = {}
+    kept: list[Tensor] = []  # while a tensor is kept, its id is its own
+
+    def mark(w: Tensor) -> float:
+        """A number that tells one arrangement of the same entries from another."""
+        if id(w) not in marks:
+            flat = w.reshape(-1).double()
+            marks[id(w)] = float(flat @ torch.arange(1.0, len(flat) + 1).double().sqrt().cos())
+            kept.append(w)
+        return marks[id(w)]
+
+    for out_tensor, rest in _without_output(tensors, C, output):
+        outs: list[Slice | None] = list(_outputs(out_tensor, C, H, D)) if output else [None]
         for slices in _three(rest, C, H, D):
             for out in outs:
-                key = tuple(
-                    hash((w.shape, w.sum().item(), w.flatten()[:3].sum().item(), w[0, 0].sum().item()))
-                    for w, _ in [*slices, *([out] if out else [])]
-                )  # fmt: skip
+                key = tuple(mark(w) for w, _ in [*slices, *([out] if out else [])])
                 if key not in seen and len(found) < MAX_CANDIDATES:
                     seen.add(key)
                     found.append((slices, out))
@@ -168,7 +174,7 @@ def _three(tensors: list[Triple], C: int, H: int, D: int) -> Iterator[list[Slice
             else:
                 if len(whole) == 3:
                     yield from (list(p) for p in itertools.permutations(whole))
-            if order > 1 and all(w.numel() == H * C * D for _, w, _ in tensors):
+            if order == 1 and all(w.numel() == H * C * D for _, w, _ in tensors):
                 break  # the further orders only concern fused matrices
     if H > 1:
         yield from _per_head(tensors, C, H, D)
@@ -219,7 +225,7 @@ def _per_head(tensors: list[Triple], C: int, H: int, D: int) -> Iterator[list[Sl
             for _, w, b in tensors:
                 # As for a single head, whose fused axis is (n, D) or (D, n).
                 one = _read(w, b, C, 1, D, raw, (0, 5)[order]) if w.dim() == 2 else None
-                if one is None:
+                if one is None or len(one) == 2:
                     return
                 parts += one
             if len(parts) != 3 * H:

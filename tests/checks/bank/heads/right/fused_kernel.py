@@ -1,0 +1,27 @@
+# style: PyTorch's fused kernel
+import math
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads, context_length, dropout=0.0):
+        super().__init__()
+        self.n_heads = n_heads
+        self.query = nn.Linear(d_model, d_model, bias=False)
+        self.key = nn.Linear(d_model, d_model, bias=False)
+        self.value = nn.Linear(d_model, d_model, bias=False)
+        self.proj = nn.Linear(d_model, d_model)
+        self.drop = nn.Dropout(dropout)
+        self.register_buffer("tril", torch.tril(torch.ones(context_length, context_length)))
+
+    def forward(self, x):
+        B, T, C = x.shape
+        H, D = self.n_heads, C // self.n_heads
+        q = self.query(x).view(B, T, H, D).transpose(1, 2)
+        k = self.key(x).view(B, T, H, D).transpose(1, 2)
+        v = self.value(x).view(B, T, H, D).transpose(1, 2)
+        p = self.drop.p if self.training else 0.0
+        out = nn.functional.scaled_dot_product_attention(q, k, v, dropout_p=p, is_causal=True).transpose(1, 2).reshape(B, T, C)
+        return self.proj(out)
