@@ -47,7 +47,8 @@ class Row:
     """One line of an experiment's table: a configuration, trained or measured once a seed.
 
     ``published`` maps a metric to the reference's figure, ``approximate`` names those the
-    reference only implies.
+    reference only implies.  An ``optional`` row needs what not every machine has (a GPU): it is
+    run only when it is named, and its absence is nothing missing.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Row:
     config: Mapping[str, Any]
     published: Mapping[str, float] = field(default_factory=dict)
     approximate: tuple[str, ...] = ()
+    optional: bool = False
 
 
 @dataclass

@@ -22,7 +22,8 @@ from course.files import atomic_write_bytes, atomic_write_text, cache_dir
 
 __all__ = [
     "RECORDS_VARIABLE", "SCHEMA", "Record", "RecordError", "arrays_path", "move_aside",
-    "read_record", "record_path", "records_dir", "records_of", "thin", "write_record",
+    "read_record", "record_path", "records_dir", "records_of", "restamp_record", "thin",
+    "write_record",
 ]
 
 SCHEMA = 1
@@ -200,6 +201,22 @@ def write_record(path: Path, data: Mapping[str, Any], arrays: Mapping[str, Any])
         raise RecordError(f"cannot write {path}: {error.strerror or error}; nothing was changed "
                           "and the run's checkpoint is kept: make room and run it again") from error
     return read_record(path)
+
+
+def restamp_record(record: Record, stamp: Mapping[str, Any]) -> Record:
+    """Add a verification to a record; everything else in the file stays as it is.
+
+    Only the last verification is kept beside the first run: the ones between say nothing more.
+
+    Raises:
+        RecordError: the file cannot be written.
+    """
+    data = {**record.data, "verified": [dict(stamp)]}
+    try:
+        atomic_write_text(record.path, _format(data))
+    except OSError as error:
+        raise RecordError(f"cannot write {record.path}: {error.strerror or error}") from error
+    return read_record(record.path)
 
 
 def move_aside(path: Path) -> Path:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from course.experiments import ladder, scaling
+from course.experiments import (
+    cost,
+    induction,
+    ladder,
+    norms,
+    positions,
+    pronouns,
+    recurrence,
+    scaling,
+    seq2seq,
+)
 from course.experiments.base import Experiment, Row
 
 __all__ = ["EXPERIMENTS", "get", "module_of", "pieces_of_work"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT for module in (ladder, scaling)
+    module.EXPERIMENT.name: module.EXPERIMENT for module in (
+        ladder, scaling, norms, positions, cost, pronouns, recurrence, induction, seq2seq)
 }
 
 
@@ -44,8 +55,8 @@ def pieces_of_work(names: list[str], rows: list[str] | None, seeds: list[int] | 
     experiments = [get(name) for name in names]
     for wanted in rows or ():
         if not any(row.name == wanted for experiment in experiments for row in experiment.rows):
-            experiments[0].row(wanted) if len(experiments) == 1 else None
-            raise KeyError(f"none of {', '.join(names)} has a row {wanted!r}")
+            known = ", ".join(row.name for experiment in experiments for row in experiment.rows)
+            raise KeyError(f"no row {wanted!r} in {', '.join(names)}; there are {known}")
     chosen = {experiment.name: seeds if seeds is not None else list(range(experiment.seeds))
               for experiment in experiments}
     longest = max((len(part) for part in chosen.values()), default=0)
@@ -54,5 +65,5 @@ def pieces_of_work(names: list[str], rows: list[str] | None, seeds: list[int] | 
             if turn >= len(chosen[experiment.name]):
                 continue
             for row in experiment.rows:
-                if rows is None or row.name in rows:
+                if (rows is None and not row.optional) or (rows and row.name in rows):
                     yield experiment, row, chosen[experiment.name][turn]
