@@ -41,8 +41,8 @@ exercises: ready ## write exercises/ anew from solutions/
 grade: ready ## grade the submissions in class/ (ASSIGNMENT=head)
 	@$(PY) -m course grade $(ASSIGNMENT)
 
-results: ready ## run the recorded experiments that are missing (hours)
-	@$(PY) -m course experiments run --missing
+results: ready ## run the recorded experiments that are missing or stale (hours)
+	@$(PY) -m course records refresh
 
 bench: ready ## the comparisons in benchmarks/
 	@$(PY) benchmarks/run.py
