@@ -1,0 +1,2 @@
+# mistake: imported-answer
+from course.block import Block
