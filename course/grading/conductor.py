@@ -111,12 +111,12 @@ class _Notebook:
         if seconds <= 0 or self._left() <= 0:
             return {"error": self._used_up(), "died": True}, b"null"
         seconds = min(seconds, self._left())
+        worker = self._living_worker()
+        if worker is None:
+            return {"error": _dead("could not be started again"), "died": True}, b"null"
         failed: dict[str, Any] | None = None
         start = time.monotonic()
         try:
-            worker = self._living_worker()
-            if worker is None:
-                return {"error": _dead("could not be started again"), "died": True}, b"null"
             reply, answer = worker.exchange({**header, "seconds": seconds}, body,
                                             time.monotonic() + seconds + GRACE)  # fmt: skip
             self.heavy = reply.get("heavy", self.heavy)
@@ -152,6 +152,7 @@ class _Notebook:
     def _replay(self, worker: Helper) -> str | None:
         """Run the learner's earlier cells again; the one that failed, or ``None``."""
         source = ""
+        start = time.monotonic()
         try:
             _send_files(worker, self.files)
             for source in self.history:
@@ -160,6 +161,8 @@ class _Notebook:
                                 time.monotonic() + seconds + GRACE)  # fmt: skip
         except (ChannelClosed, ChannelTimeout, ProtocolError):
             return source
+        finally:
+            self.spent += time.monotonic() - start
         return None
 
     def _end_worker(self) -> dict[str, Any]:

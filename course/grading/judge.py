@@ -190,6 +190,7 @@ def serve(sock: Any, limits: Limits) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1e6)
     channel = Channel(sock, limits.message_mb << 20)
     judge = Judge(channel, limits)
+    channel.send({"ready": True})
     while True:
         try:
             request, body = channel.receive()

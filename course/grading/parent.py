@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from course.grading.channel import Channel, ChannelClosed, ChannelTimeout
+from course.grading.channel import Channel, ChannelClosed, ChannelTimeout, ProtocolError
 from course.grading.limits import Limits
 from course.grading.sandbox import SandboxError, start_warm_parent
 
@@ -181,10 +181,12 @@ class WarmParent:
                 raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} seconds")
 
     def fork(self, role: str, limits: Limits) -> Helper:
-        """Fork a ``worker`` or a ``judge`` with these limits.
+        """Fork a ``worker`` or a ``judge`` with these limits, and wait until it listens.
+
+        The wait is nobody's fault, so no budget is charged with it.
 
         Raises:
-            SandboxError: the warm parent has died.
+            SandboxError: the warm parent has died, or the fork could not be confined.
         """
         self.wait_until_ready()
         self._next += 1
@@ -206,7 +208,15 @@ class WarmParent:
             os.close(out_write)
             os.close(err_write)
         channel = Channel(ours, limits.message_mb << 20)
-        return Helper(self._next, channel, out_read, err_read, limits.cell_output)
+        helper = Helper(self._next, channel, out_read, err_read, limits.cell_output)
+        try:
+            helper.wait(time.monotonic() + START_SECONDS)
+        except (ChannelClosed, ChannelTimeout, ProtocolError) as error:
+            ended = self.end(helper)
+            said = "".join(text for _, text in helper.take_text()[0]).strip()
+            helper.close()
+            raise SandboxError(f"a {role} did not start: {said or error} {ended}") from error
+        return helper
 
     def load(self, modules: object) -> None:
         """Let the forks to come have these modules loaded. Only those of `HEAVY` are: the names

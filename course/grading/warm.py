@@ -26,7 +26,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from course.grading import confine
+from course.grading import confine, syscalls
 from course.grading.limits import Limits
 
 ROLES = {"worker": "course.grading.worker", "judge": "course.grading.judge"}
@@ -185,6 +185,8 @@ def _become_role(
                 cpu_seconds=limits.cpu_seconds,
             )  # fmt: skip
             confine.drop_privileges()
+            if syscalls.supported():
+                syscalls.install()
             os.makedirs("/tmp/home", exist_ok=True)
             os.makedirs("/tmp/work", exist_ok=True)
             os.chdir("/tmp/work")

@@ -75,6 +75,9 @@ class _Shell(InteractiveShell):
     display_pub_class = Type(_Publisher)
     displayhook_class = Type(_Hook)
 
+    def enable_gui(self, gui: Any = None) -> None:
+        """There is no screen; ``%matplotlib inline`` asks for none."""
+
     def showtraceback(self, *_: Any, **__: Any) -> None:
         """Nothing is printed: errors are handed over as data."""
 
@@ -235,6 +238,7 @@ def serve(sock: Any, limits: Limits) -> None:
     """Answer requests until the channel closes."""
     channel = Channel(sock, limits.message_mb << 20)
     worker = Worker(limits)
+    channel.send({"ready": True})
     owner = os.getpid()
     while True:
         try:

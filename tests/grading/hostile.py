@@ -131,7 +131,7 @@ get_ipython().displayhook.write_format_data({"text/plain": "10.0"}, {})
 print("10.0")""",
         answer=WRONG + "\n10.0",
     )
-    # What a forged reply says is judged as if the code had said it: 2 is right where the input is 1.
+    # A forged reply is judged as if the code had said it: 2 is right where the input is 1.
     yield cells(
         "forged-replies",
         2.0,
@@ -234,13 +234,13 @@ def spying(root: Path) -> Iterator[Case]:
     yield cells("spy-memory", FULL, SEARCH, answer=body)
     yield cells("spy-files", FULL, SEARCH + "files()\nprint('LEAK' if found else 'nothing', found)",
                 answer=RIGHT, says="nothing []")  # fmt: skip
-    paths = [str(root / p) for p in ("solutions/tiny/tiny.ipynb", "class/gradebook.db",
-                                     "class/release/tiny/tiny.ipynb", "nbgrader_config.py")]  # fmt: skip
+    inside = ("solutions/tiny/tiny.ipynb", "class/gradebook.db", "nbgrader_config.py")
+    paths = [str(root / p) for p in inside]
     yield cells("spy-paths", FULL, f"""import os
 for path in {paths!r} + ["/root/.bashrc", "/etc/passwd", "/etc/shadow"]:
     for p in (path, "/proc/1/root" + path):
         try:
-            print("LEAK", open(p).read()[:60])
+            print("LEAK", [open(p).read()[:60]])
         except OSError as error:
             print("refused", type(error).__name__)""", answer=RIGHT, says="refused")  # fmt: skip
     yield cells(
@@ -415,8 +415,8 @@ for _ in range(500):
     yield cells("stubborn-loop", FULL, "while True:\n    try:\n        while True:\n"
                 "            sum(range(100))\n    except BaseException:\n        pass",
                 answer=RIGHT, says="endless loop")  # fmt: skip
-    yield cells("loop-in-c", FULL, "import collections, itertools\n"
-                "collections.deque(itertools.count(), maxlen=0)", answer=RIGHT, says="endless loop")  # fmt: skip
+    endless = "import collections, itertools\ncollections.deque(itertools.count(), maxlen=0)"
+    yield cells("loop-in-c", FULL, endless, answer=RIGHT, says="endless loop")
     yield cells("sleep", FULL, "import time\ntime.sleep(10**6)", answer=RIGHT, says="OutOfTime")
     yield cells("loop-in-test", 5.0, answer=sized.format("while True: pass"), says="stopped after")
     yield cells("prints", FULL, "for _ in range(1000):\n    print('x' * 100_000)", answer=RIGHT,
@@ -432,9 +432,10 @@ for _ in range(500):
     yield cells("warns", FULL, "import sys, warnings\nwarnings.warn('careful')\n"
                 "print('noise', file=sys.stderr)",
                 answer="import sys, warnings\ndef double(x):\n    warnings.warn('again')\n"
-                "    print('more noise', file=sys.stderr)\n    return x + x", says="careful")  # fmt: skip
-    yield cells("closed-output", FULL, "import sys, os\nsys.stdout.close()\nos.close(1)\nos.close(2)",
-                answer=RIGHT)  # fmt: skip
+                "    print('more noise', file=sys.stderr)\n    return x + x",
+                says="careful")  # fmt: skip
+    closing = "import sys, os\nsys.stdout.close()\nos.close(1)\nos.close(2)"
+    yield cells("closed-output", FULL, closing, answer=RIGHT)
     yield cells("broken-json", FULL, "import json\njson.dumps = lambda *a, **k: 'null'",
                 answer=RIGHT)  # fmt: skip
 

@@ -18,8 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SECRET = "hidden-secret-7261"
 RIGHT = "def double(x):\n    return x + x"
 WRONG = "def double(x):\n    return 3 * x"
-LIMITS = {"cell_seconds": 3.0, "notebook_seconds": 12.0, "memory_mb": 700, "processes": 24,
-          "scratch_mb": 32, "file_mb": 16, "cell_output": 20_000, "notebook_output": 200_000}  # fmt: skip
+LIMITS = {
+    "cell_seconds": 3.0, "notebook_seconds": 12.0, "memory_mb": 700, "processes": 24,
+    "scratch_mb": 32, "file_mb": 16, "cell_output": 20_000, "notebook_output": 200_000,
+}  # fmt: skip
 
 SOLUTION = '''def double(x):
     """Twice x."""
@@ -53,11 +55,13 @@ def _code(source: str, **nbgrader: Any) -> Any:
 def source_notebook() -> Any:
     """The instructor's notebook: 10 points by tests, 2 by hand."""
     essay = nbformat.v4.new_markdown_cell("Why does doubling work?")
-    essay.metadata["nbgrader"] = {"grade": True, "solution": True, "locked": False, "task": False,
-                                  "schema_version": 3, "grade_id": "essay", "points": 2}  # fmt: skip
+    essay.metadata["nbgrader"] = {
+        "grade": True, "solution": True, "locked": False, "task": False, "schema_version": 3,
+        "grade_id": "essay", "points": 2,
+    }  # fmt: skip
     test = {"grade": True, "locked": True}
     return nbformat.v4.new_notebook(cells=[
-        nbformat.v4.new_markdown_cell("# Doubling\n\n<details><summary>Hint</summary>add</details>"),
+        nbformat.v4.new_markdown_cell("# Doubling\n\n<details>add x to x</details>"),
         _code("import torch"),
         _code(SOLUTION, grade_id="answer", solution=True),
         _code(VISIBLE, grade_id="visible", points=2, **test),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,10 @@ class Run:
     lab: Lab
     answer: dict[str, object]
     connections: int
-    database_before: float
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, parent: WarmParent) -> Iterator[Run]:
+def run(tmp_path_factory: pytest.TempPathFactory, parent: WarmParent) -> Run:
     lab = Lab(tmp_path_factory.mktemp("hostile") / "course")
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.2)
@@ -42,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, parent: WarmParent) -> Iterato
             pass
     feedback = lab.room.api.generate_feedback("tiny", "*", force=True)
     assert feedback["success"], feedback
-    yield Run(lab, answer, connections, 0.0)
+    return Run(lab, answer, connections)
 
 
 def test_nobody_stops_the_run(run: Run) -> None:
@@ -63,9 +62,7 @@ def test_nothing_hidden_is_told(run: Run, case: Case) -> None:
     for text in (page, shown):
         assert SECRET not in text
         assert "must not be told" not in text
-        assert "LEAK" not in text.replace("LEAKED INPUT", "").replace("'LEAK'", "").replace(
-            "&#39;LEAK&#39;", ""
-        ).replace('"LEAK"', "").replace("&quot;LEAK&quot;", "")
+    assert "LEAK [" not in shown  # what a spy prints when it has found something
     assert "BEGIN HIDDEN" not in page
 
 
@@ -82,9 +79,9 @@ def test_nothing_outside_was_changed(run: Run) -> None:
     assert not list(run.lab.root.rglob("planted-7261"))
     assert "CHANGED" not in run.lab.text("update-grade")
     assert "GAINED" not in run.lab.text("gain-rights")
-    capabilities = run.lab.text("gain-rights").split("CapInh")[1]
-    assert "0000000000000000" in capabilities
-    assert not set(capabilities.split("]")[0]) & set("123456789abcdef") - set("abdef") or True
+    rights = re.findall(r"Cap\w+:\\+t([0-9a-f]{16})", run.lab.text("gain-rights"))
+    assert len(rights) >= 5
+    assert set(rights) == {"0" * 16}
 
 
 def test_no_connection_was_made(run: Run) -> None:
