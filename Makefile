@@ -30,7 +30,7 @@ book: ready ## run the notebooks and build the pages into _build/html
 	@$(PY) book/_ext/build.py
 
 serve: ## show the built pages in a browser (PORT=8000)
-	@$(PY) .ci/serve.py --port $(PORT)
+	@$(or $(PYTHON),python3) .ci/serve.py --port $(PORT)
 
 notebooks: ready ## run every notebook of book/ and solutions/, without building the pages
 	@$(PY) book/_ext/execute.py book solutions

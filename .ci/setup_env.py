@@ -188,8 +188,9 @@ def install_cpu_torch():
         return
     print("pip knows of no {}; asking uv for it".format(wanted), flush=True)
     pip_install("uv")
+    pinned = ["--constraints", ROOT / "constraints.txt", "--torch-backend", "cpu"]
     pin = "torch==" + torch_pin()
-    run([BIN / "uv", "pip", "install", "--python", PYTHON, "--torch-backend", "cpu", pin])
+    run([BIN / "uv", "pip", "install", "--python", PYTHON, *pinned, pin])
 
 
 def install_packages(torch):
