@@ -83,7 +83,7 @@ def run(*command: str, root: Path, **variables: str) -> subprocess.CompletedProc
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1200,
     )
 
 

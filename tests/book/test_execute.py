@@ -15,6 +15,8 @@ import pytest
 from tests.book import minibook
 from tests.book.minibook import PARAMETERS, SETUP, code, md
 
+pytestmark = [pytest.mark.book, pytest.mark.timeout(900)]
+
 RAISES = "def head(x):\n    raise ValueError(f'no head for {x}')\n\nhead(41 + 1)"
 
 
@@ -33,7 +35,6 @@ def results(notebook: dict) -> list[str]:
     ]
 
 
-@pytest.mark.book
 def test_a_notebook_that_raises_is_named_with_cell_source_and_traceback(book: Path) -> None:
     minibook.notebook(book / "book" / "01-bad.ipynb", md("# Bad"), SETUP, PARAMETERS, code(RAISES))
     done = minibook.execute(book)
@@ -49,7 +50,6 @@ def test_a_notebook_that_raises_is_named_with_cell_source_and_traceback(book: Pa
     assert reached["cells"][3]["outputs"][0]["ename"] == "ValueError"
 
 
-@pytest.mark.book
 def test_a_kernel_that_dies_is_named_too(book: Path) -> None:
     minibook.notebook(
         book / "book" / "01-dies.ipynb", md("# Dies"), code("1"), code("import os\nos._exit(3)")
@@ -60,7 +60,6 @@ def test_a_kernel_that_dies_is_named_too(book: Path) -> None:
     assert "os._exit(3)" in done.stdout
 
 
-@pytest.mark.book
 def test_what_is_up_to_date_is_not_run_again_and_what_changed_is(book: Path) -> None:
     assert minibook.execute(book).returncode == 0
     copy = book / "_build" / "executed" / "book" / "intro.ipynb"
@@ -78,7 +77,6 @@ def test_what_is_up_to_date_is_not_run_again_and_what_changed_is(book: Path) -> 
     assert "Running 1 notebooks" in minibook.execute(book, "--seed", "1").stdout
 
 
-@pytest.mark.book
 def test_an_interrupted_run_keeps_what_is_finished_and_goes_on(book: Path) -> None:
     minibook.notebook(
         book / "book" / "01-slow.ipynb",
@@ -113,7 +111,6 @@ def test_an_interrupted_run_keeps_what_is_finished_and_goes_on(book: Path) -> No
     assert results(copy_of(book, "01-slow.ipynb")) == ["5"]
 
 
-@pytest.mark.book
 def test_parameters_reach_the_notebook_and_leave_no_trace(book: Path) -> None:
     minibook.notebook(
         book / "book" / "intro.ipynb",
@@ -136,7 +133,6 @@ def test_parameters_reach_the_notebook_and_leave_no_trace(book: Path) -> None:
     assert "papermill" not in executed["metadata"]
 
 
-@pytest.mark.book
 def test_two_clones_at_once_do_not_disturb_each_other(book: Path, tmp_path: Path) -> None:
     other = minibook.make(tmp_path / "other", "format: jb-book\nroot: book/intro\n")
     for root, number in ((book, 1), (other, 2)):

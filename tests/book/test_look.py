@@ -229,5 +229,5 @@ def test_type_is_two_families_and_within_the_budget(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in text) <= 120 * 1024
     for sheet in ("fonts.css", "katex.min.css"):
         for name in re.findall(r"url\(\"?([^)\"]+)", (folder / sheet).read_text(encoding="utf-8")):
-            assert (folder / name).is_file(), name
+            assert name.startswith("data:font/woff2") or (folder / name).is_file(), name
     assert (folder / "LICENSE-katex.txt").is_file()

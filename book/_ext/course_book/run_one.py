@@ -65,6 +65,8 @@ def _surroundings(job: Job, sockets: Path) -> None:
     os.environ["JUPYTER_RUNTIME_DIR"] = str(sockets)
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(job.threads)
+    # figures go into the notebook, whatever the shell that started this has chosen
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     # this clone's package, whatever the environment has installed
     others = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = [str(job.root), *(p for p in others if p and p != str(job.root))]
