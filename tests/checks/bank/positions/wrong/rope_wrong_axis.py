@@ -1,0 +1,13 @@
+# mistake: rope-wrong-axis
+# of: apply_rope
+import torch
+
+
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    rate = base ** (-torch.arange(0, D, 2, dtype=torch.float32) / D)
+    angle = positions.float()[:, None] * rate
+    shape = (x.shape[0],) + (1,) * (x.dim() - 2) + (D // 2,)
+    cos, sin = angle.cos().to(x.dtype).view(shape), angle.sin().to(x.dtype).view(shape)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
