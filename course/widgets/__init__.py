@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from course.widgets.attention_map import AttentionMap, CrossAttentionMap, HeadMaps
 from course.widgets.averaging_matrix import AveragingMatrix
+from course.widgets.from_average import FromAverage
 from course.widgets.ladder_map import LadderMap
 from course.widgets.masked_softmax_row import MaskedSoftmaxRow
 from course.widgets.next_token import NextToken
@@ -25,6 +26,7 @@ __all__ = [
     "AttentionMap",
     "AveragingMatrix",
     "CrossAttentionMap",
+    "FromAverage",
     "HeadMaps",
     "LadderMap",
     "MaskedSoftmaxRow",

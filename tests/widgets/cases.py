@@ -134,6 +134,14 @@ CASES = [
         ],
         states=[{"layer": a, "head": b, "query": c} for a, b, c in [(1, 1, 1), (2, 0, 9), (2, 3, 5)]],
     ),
+    Case(
+        "FromAverage(*some_causal_weights())",
+        moves=[
+            Move("at", 0.0, lambda n: abs(n["effective"] - n["average"]) < 1e-9),
+            Move("at", 0.5, lambda n: n["effective"] < n["average"]),
+        ],
+        states=[{"at": a} for a in (0.0, 0.25, 1.0)],
+    ),
     Case("CrossAttentionMap(*some_cross_weights())", moves=[Move("query", 0.0)]),
     Case("HeadMaps(some_maps())", moves=[Move("head", "3"), Move("query", 0.3)]),
     Case(

@@ -23,6 +23,12 @@ def some_weights() -> tuple[Any, list[str]]:
     return softmax(scores), ["the", "cat", "sat", "on", "the", "mat", "and", "slept", "."]
 
 
+def some_causal_weights() -> tuple[Any, list[str]]:
+    """One of these maps (9, 9), and its tokens."""
+    weights, tokens = some_weights()
+    return weights[0, 0], tokens
+
+
 def some_cross_weights() -> tuple[Any, list[str], list[str]]:
     """Weights (6, 6) that run backwards, and two sentences."""
     scores = 5.0 * np.eye(6)[::-1]
