@@ -44,14 +44,15 @@ export default course({
     return (n, W) => {
       const { at, H, T, S } = mapOf(f.get), keys = f.get("key_tokens"), queries = f.get("tokens"), causal = f.get("causal");
       const longest = Math.max(...keys.map((k) => [...k].length)), labels = Math.min(88, 14 + 7 * Math.max(...queries.map((q) => [...q].length)));
-      const size = Math.max(5, Math.min(30, Math.floor((Math.min(W, 560) - labels - 24) / S))), all = size >= 12;
-      const top = all ? Math.min(76, 16 + 5.6 * longest) : 20, y = Math.round(top);
+      const size = Math.max(5, Math.min(46, Math.floor((Math.min(W, 560) - labels - 24) / S))), all = size >= 12;
+      const slant = all && longest * 7.5 > size;
+      const top = slant ? Math.min(76, 16 + 5.6 * longest) : 22, y = Math.round(top);
       box = { y, size, T };
       const mine = (list, chosen) => list.map((text, i) => (all || i === chosen ? text : ""));
       const best = n.row.indexOf(Math.max(...n.row));
       heat(svg, "map", {
         x: labels, y, size, rows: T, cols: S, hatch: f.hatch, value: (i, j) => (causal && j > i ? null : at(i, j)),
-        rowLabels: mine(queries, f.get("query") - 1), colLabels: mine(keys, best), slant: all, mark: { row: f.get("query") - 1 },
+        rowLabels: mine(queries, f.get("query") - 1), colLabels: mine(keys, best), slant, mark: { row: f.get("query") - 1 },
       });
       let height = y + T * size + 6;
       const d = f.get("d_model"), head = f.get("head"), g = layer(svg, "width");

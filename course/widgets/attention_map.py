@@ -49,7 +49,7 @@ class AttentionMap(CourseWidget):
     """
 
     PARTS = ("heat.js",)
-    HEIGHTS = (760, 790)
+    HEIGHTS = (725, 690)
 
     weights = Array("float16", 4)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -145,7 +145,7 @@ class HeadMaps(AttentionMap):
 
     FILE = "attention_map"
     PARTS = ("heat.js",)
-    HEIGHTS = (760, 790)
+    HEIGHTS = (883, 897)
 
     STRINGS: ClassVar[Strings] = {
         **AttentionMap.STRINGS,
@@ -177,7 +177,7 @@ class CrossAttentionMap(AttentionMap):
 
     FILE = "attention_map"
     PARTS = ("heat.js",)
-    HEIGHTS = (720, 720)
+    HEIGHTS = (650, 572)
 
     STRINGS: ClassVar[Strings] = {
         **AttentionMap.STRINGS,

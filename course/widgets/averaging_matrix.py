@@ -23,7 +23,7 @@ class AveragingMatrix(CourseWidget):
     """
 
     PARTS = ("chart.js", "heat.js")
-    HEIGHTS = (905, 570)
+    HEIGHTS = (991, 605)
 
     T = traitlets.Int(8, min=2, max=T_MAX).tag(sync=True)
     row = traitlets.Int(5, min=1, max=T_MAX).tag(sync=True)

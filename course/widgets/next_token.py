@@ -37,7 +37,7 @@ class NextToken(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (1030, 800)
+    HEIGHTS = (943, 692)
 
     logits = Array("float16", 2)
     pieces = traitlets.List(traitlets.Unicode()).tag(sync=True)

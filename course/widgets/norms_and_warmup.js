@@ -29,9 +29,8 @@ export default course({
         class: `cw-line ${r === now ? (bad(r) ? "wrong" : "attention") : "faint"}`,
       }));
       if (now) {
-        const [a, b] = now.loss.at(-1);
-        join(layer(p.g, "name"), "text", [0], () => ({ x: p.sx(a), y: p.sy(b) - 9, "text-anchor": "end", class: `cw-label ${bad(now) ? "wrong" : "attention"}`, text: n.label }));
-        join(layer(p.g, "cross"), "path", bad(now) ? [0] : [], () => ({ d: cross(p.sx(steps * 0.06), p.sy(b) - 14, 5), class: "cw-line cross" }));
+        join(layer(p.g, "name"), "text", [0], () => ({ x: left + wideLoss, y: y + 16, "text-anchor": "end", class: `cw-label ${bad(now) ? "wrong" : "attention"}`, text: n.label }));
+        join(layer(p.g, "cross"), "path", bad(now) ? [0] : [], () => ({ d: cross(left + wideLoss - 6, y + 32, 5), class: "cw-line cross" }));
       }
       const x2 = wide ? left + wideLoss + 58 : left + 14, y2 = wide ? y : y + height + 62, grads = rows.filter((r) => !r.warmup || !rows.some((o) => o.norm === r.norm && !o.warmup));
       const most = Math.max(...grads.flatMap((r) => r.gradient), 1e-9), unit = 10 ** Math.floor(Math.log10(most)), top = Math.ceil(most / unit) * unit, blocks = grads[0]?.gradient.length ?? 1;

@@ -43,7 +43,7 @@ class NormsAndWarmup(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (800, 560)
+    HEIGHTS = (848, 513)
 
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     norm = traitlets.Enum(["pre", "post"], "post").tag(sync=True)

@@ -42,7 +42,7 @@ export default course({
     const svg = f.svg(), { t } = f;
     const parts = [["tokens", "average"], ["positions", "average"], ["attention", "attention"], ["feed_forward", "ink"], ["norms", "average"]];
     return (n, W) => {
-      const g = layer(svg, "bars"), left = 112, right = 112, row = 30, room = W - left - right;
+      const g = layer(svg, "bars"), left = 124, right = 104, row = 30, room = W - left - right;
       const most = Math.max(...parts.map(([name]) => n[name]));
       join(layer(g, "rects"), "rect", parts, ([name, kind], i) => ({ x: left, y: i * row + 6, height: row - 12, width: Math.max(1, (room * n[name]) / most).toFixed(1), class: `cw-fill ${kind}` }));
       const words = parts.flatMap(([name], i) => [

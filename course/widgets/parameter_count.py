@@ -56,7 +56,7 @@ class ParameterCount(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (1160, 800)
+    HEIGHTS = (1018, 722)
 
     d_model = traitlets.Int(768, min=8, max=16384).tag(sync=True)
     n_layers = traitlets.Int(12, min=1, max=128).tag(sync=True)

@@ -29,7 +29,7 @@ class PositionReach(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (1280, 880)
+    HEIGHTS = (1199, 619)
 
     distance = traitlets.Int(16, min=0, max=DISTANCES).tag(sync=True)
     pair = traitlets.Int(4, min=1, max=D_HEAD // 2).tag(sync=True)
@@ -44,7 +44,7 @@ class PositionReach(CourseWidget):
             "what is far counts less, at any length."
         ),
         "picture": (
-            "A dial with the angle between query and key, its cosine against distance, ALiBi's "
+            "A dial with the angle between query and key, its cosine against distance, ALiBi’s "
             "factor against distance for eight heads, and perplexity against length."
         ),
         "distance": "distance q to k",
@@ -57,7 +57,7 @@ class PositionReach(CourseWidget):
         "trained": "trained",
         "readout": (
             "At distance {distance:d}, pair {pair:d} is turned by {angle:.1f}° (one full turn "
-            "takes {period:,.1f} tokens). ALiBi's head {head:d}, slope {slope:.4f}, has taken "
+            "takes {period:,.1f} tokens). ALiBi’s head {head:d}, slope {slope:.4f}, has taken "
             "{bias:.2f} off the score: a factor of {factor:.3f}."
         ),
     }

@@ -47,7 +47,7 @@ export default course({
         const cx = step * (i + 0.5) + 4;
         return { x: cx.toFixed(1), y, "text-anchor": "end", transform: `rotate(-55 ${cx.toFixed(1)} ${y})`, class: differs(i) ? "cw-label query" : "cw-small", text };
       });
-      const height = y + 66;
+      const height = y + 58;
       attributes(svg, { width: W, height, viewBox: `0 0 ${W} ${height}` });
     };
   },

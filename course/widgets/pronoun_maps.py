@@ -29,7 +29,7 @@ class PronounMaps(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (850, 640)
+    HEIGHTS = (817, 667)
 
     weights = Array("float32", 3)
     scores = Array("float32", 2)
@@ -42,8 +42,8 @@ class PronounMaps(CourseWidget):
     STRINGS: ClassVar[Strings] = {
         "title": "Switch one adjective",
         "look_for": (
-            "block 1: filled and outlined bars agree but for the adjective's own column, because "
-            "its query has not read the adjective yet. Block 2's query has, and it turns."
+            "block 1: filled and outlined bars agree but for the adjective’s own column, because "
+            "its query has not read the adjective yet. Block 2’s query has, and it turns."
         ),
         "picture": "Bars over the tokens of the sentence for each block, two adjectives compared.",
         "adjective": "adjective (filled)",
@@ -53,7 +53,7 @@ class PronounMaps(CourseWidget):
             "{adjective} → {referent}: block 1 looks at “{looks.0.token}” "
             "({looks.0.weight:.2f}), the last block at “{last.token}” ({last.weight:.2f}). Against "
             "{against}, weights differ by up to {moved_first:.2f} in block 1 outside the "
-            "adjective's column, and by up to {moved_last:.2f} in the last."
+            "adjective’s column, and by up to {moved_last:.2f} in the last."
         ),
     }
 

@@ -27,7 +27,7 @@ class QuadraticCost(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (770, 640)
+    HEIGHTS = (777, 611)
 
     n = traitlets.Int(4096, min=16, max=2**20).tag(sync=True)
     dtype = traitlets.Enum(["float32", "float16"], "float32").tag(sync=True)

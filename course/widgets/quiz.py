@@ -40,6 +40,15 @@ def read_questions(source: str | Path | Sequence[Mapping[str, Any]]) -> list[dic
     return questions
 
 
+def _height(questions: Sequence[Mapping[str, Any]], base: int, column: int) -> int:
+    """About how many px the quiz needs where a line holds ``column`` characters."""
+    total = base
+    for q in questions:
+        total += 115 + 22 * (len(q["question"]) // column)
+        total += sum(44 + 22 * (len(choice) // column) for choice in q["choices"])
+    return total
+
+
 class Quiz(CourseWidget):
     """A short quiz: choose, check, read why; wrong answers may be tried again.
 
@@ -76,9 +85,7 @@ class Quiz(CourseWidget):
             "checked": [False] * len(read),
             "tries": [0] * len(read),
         }
-        # One line of text is about 26 px; a question has its choices, a button and a comment.
-        lines = sum(len(q["choices"]) for q in read)
-        self.HEIGHTS = (160 + 190 * len(read) + 52 * lines, 130 + 124 * len(read) + 44 * lines)
+        self.HEIGHTS = (_height(read, 178, 36), _height(read, 161, 82))
         super().__init__(questions=read, **{**empty, **traits})
 
     def numbers(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class ShuffledAverage(CourseWidget):
     """
 
     PARTS = ("random.js", "chart.js")
-    HEIGHTS = (790, 640)
+    HEIGHTS = (914, 661)
 
     shuffle = traitlets.Int(0, min=0, max=200).tag(sync=True)
     slope = traitlets.Float(0.5, min=0.0, max=1.5).tag(sync=True)

@@ -27,7 +27,7 @@ class WorkedAttention(CourseWidget):
     """
 
     PARTS = ("heat.js",)
-    HEIGHTS = (1125, 670)
+    HEIGHTS = (991, 600)
 
     x = traitlets.List(_ROW, [list(r) for r in X], minlen=3, maxlen=3).tag(sync=True)
     masked = traitlets.Bool(False).tag(sync=True)
