@@ -18,7 +18,7 @@ for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 
-from course_book import assets, downloads, page, swap  # noqa: E402
+from course_book import api, assets, downloads, page, swap  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
 
 # Handlers of extensions that Jupyter Book always loads, and whose part we play ourselves.
@@ -69,6 +69,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_book_url", "", "html")
     app.add_config_value("course_book_branch", downloads.DEFAULT_BRANCH, "html")
     app.add_config_value("course_book_address", None, "")
+    api.setup(app)
     app.connect("config-inited", _configure, priority=900)
     app.connect("env-get-outdated", swap.outdated)
     app.connect("source-read", swap.source_read, priority=100)
