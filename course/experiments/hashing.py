@@ -255,6 +255,10 @@ def _dump(node: Any) -> str:
     """
     if isinstance(node, ast.Constant):
         return f"Constant({node.value!r})"
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 ends some f-strings with an empty piece
+        pieces = [value for value in node.values
+                  if not (isinstance(value, ast.Constant) and value.value == "")]
+        return f"JoinedStr({_dump(pieces)})"
     if isinstance(node, ast.AST):
         fields = [
             f"{field}={_dump(value)}" for field, value in ast.iter_fields(node)
