@@ -1,0 +1,9 @@
+# mistake: count-one-block
+# of: count_parameters
+def count_parameters(d_model, n_layers, vocab_size, context_length):
+    d = d_model
+    attention = 4 * d * d + 4 * d
+    mlp = 8 * d * d + 5 * d
+    norms = 4 * d
+    blocks = (attention + mlp + norms)
+    return vocab_size * d + context_length * d + blocks + 2 * d
