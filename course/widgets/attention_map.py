@@ -9,27 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import traitlets
 
-from course.experiments import load_records
-from course.experiments.records import RecordError
 from course.widgets.arithmetic import entropy
 from course.widgets.base import Array, CourseWidget, Strings
 from course.widgets.next_token import shown_piece
-
-
-def recorded_arrays(experiment: str, row: str) -> dict[str, Any] | None:
-    """The arrays stored with the first seed of a recorded row, or None: not yet measured."""
-    try:
-        records = load_records(experiment)[row].records
-    except KeyError:
-        return None
-    for record in records:
-        try:
-            arrays = record.arrays()
-        except RecordError:
-            continue
-        if arrays:
-            return arrays
-    return None
+from course.widgets.recorded import arrays_of
 
 
 class AttentionMap(CourseWidget):
@@ -159,7 +142,7 @@ class HeadMaps(AttentionMap):
     def __init__(
         self, arrays: dict[str, Any] | None = None, *, row: str = "four-heads", **traits: Any
     ) -> None:
-        found = recorded_arrays("ladder", row) if arrays is None else arrays
+        found = arrays_of("ladder", row) if arrays is None else arrays
         if found is None or "maps" not in found:
             super().__init__(missing=self.not_measured("ladder"), **traits)
             return
@@ -171,8 +154,9 @@ class CrossAttentionMap(AttentionMap):
     """Cross-attention: rows are the decoder's tokens, columns the encoder's.
 
     Args:
-        weights: (T, S), (H, T, S) or (L, H, T, S).
+        weights: (T, S), (H, T, S) or (L, H, T, S); by default those recorded of ``task``.
         target, source: the T tokens being written and the S tokens being read.
+        task: "numbers" (number words into digits) or "reversal" (letters in reverse).
     """
 
     FILE = "attention_map"
@@ -190,10 +174,20 @@ class CrossAttentionMap(AttentionMap):
     }
 
     def __init__(
-        self, weights: Any = None, target: Sequence[str] = (), source: Sequence[str] = (),
+        self,
+        weights: Any = None,
+        target: Sequence[str] = (),
+        source: Sequence[str] = (),
+        *,
+        task: str = "numbers",
         **traits: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if weights is None:
-            super().__init__(missing=self.not_measured("seq2seq"), **traits)
-            return
-        super().__init__(weights, target, source, causal=False, **traits)
+            found = arrays_of("seq2seq", task)
+            if found is None or "cross" not in found:
+                super().__init__(missing=self.not_measured("seq2seq"), **traits)
+                return
+            weights = found["cross"]
+            target, source = map(str, found["target"]), map(str, found["source"])
+            traits = {"layer": len(weights), "head": 0, "query": 1, **traits}
+        super().__init__(weights, list(target), list(source), causal=False, **traits)

@@ -98,8 +98,9 @@ class CourseWidget(anywidget.AnyWidget):
         if "STRINGS" in cls.__dict__:  # traitlets also subclasses, to add traits: leave those alone
             parts = ("frame.js", *cls.PARTS, f"{name}.js")
             cls._esm = "\n".join(_file(part) for part in parts)
-            own = _file(f"{name}.css") if (HERE / f"{name}.css").exists() else ""
-            cls._css = theme_css() + _file("frame.css") + own
+            sheets = [Path(part).stem + ".css" for part in parts]
+            styles = [_file(sheet) for sheet in sheets if (HERE / sheet).exists()]
+            cls._css = theme_css() + "".join(styles)
         super().__init_subclass__(**kwargs)
 
     def __init__(self, *, strings: Strings | None = None, **traits: Any) -> None:

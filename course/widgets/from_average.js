@@ -1,37 +1,53 @@
-// FromAverage: the averaging matrix, and beside it the map whose scores count by `at`.
+// FromAverage: the average beside a trained map, and the way from one to the other.
 
-let read = null; // the weights last unpacked, and what from
+const SMALLEST = 2 ** -24;
+let kept = null;
+function logsOf(get) {
+  if (kept?.from !== get("weights")) {
+    const w = unpack(get("weights")), T = w.shape[0];
+    kept = { from: get("weights"), T, rows: Array.from({ length: T }, (_, i) => Array.from(w.subarray(i * T, i * T + i + 1), (v) => Math.log(Math.max(v, SMALLEST)))) };
+  }
+  return kept;
+}
+const rowAt = (get, i) => softmax(logsOf(get).rows[i].map((v) => get("strength") * v));
 
 export default course({
+  traits: ["query"],
+
   numbers(get) {
-    const packed = get("weights"), at = get("at");
-    if (read?.packed !== packed) read = { packed, all: unpack(packed) };
-    const T = read.all.shape[0], weights = [];
-    for (let i = 0; i < T; i++) {
-      const powers = Array.from({ length: T }, (_, j) => (j > i ? 0 : read.all[i * T + j] ** at));
-      const sum = powers.reduce((a, b) => a + b, 0);
-      weights.push(powers.map((p) => p / sum));
-    }
-    const effective = weights.reduce((a, row) => a + Math.exp(entropy(row)), 0) / T;
-    return { at, weights, effective, average: (T + 1) / 2 };
+    const i = get("query") - 1, past = rowAt(get, i), row = [...past, ...Array(logsOf(get).T - 1 - i).fill(0)], weight = Math.max(...row);
+    return { token: get("tokens")[i], average: i + 1, row, effective: Math.exp(entropy(row)), most: get("tokens")[row.indexOf(weight)], weight };
   },
 
   controls: (get, t) => [
-    { kind: "range", trait: "at", label: t("at"), min: 0, max: 1, step: 0.05, text: (v) => `${Math.round(100 * v)}\u00a0%` },
+    { kind: "range", trait: "strength", label: t("strength"), min: 0, max: 2, step: 0.05, text: (v) => fixed(v, 2) },
+    { kind: "range", trait: "query", label: t("query"), min: 1, max: get("tokens").length, text: (v) => t("query_text", { at: v, token: get("tokens")[v - 1] }), end: String },
   ],
 
   picture(f) {
     const svg = f.svg(), { t } = f;
+    let box = null;
+    svg.onclick = (e) => {
+      const i = Math.floor((e.clientY - svg.getBoundingClientRect().top - box.y) / box.size);
+      if (i >= 0 && i < box.T) f.set("query", i + 1);
+    };
     return (n, W) => {
-      const T = n.weights.length, tokens = f.get("tokens"), wide = W >= 520;
-      const labels = wide ? 14 + 7 * Math.max(...tokens.map((w) => [...w].length)) : 2, gap = wide ? 28 : 14;
-      const size = Math.max(5, Math.floor((Math.min(W, 760) - 2 * labels - gap - 4) / (2 * T)));
-      const y = 34, common = { y, size, rows: T, cols: T, hatch: f.hatch, rowLabels: wide ? tokens : undefined };
-      const right = 2 * labels + T * size + gap;
-      heat(svg, "average", { ...common, x: labels, value: (i, j) => (j > i ? null : 1 / (i + 1)), title: t("average") });
-      heat(svg, "learned", { ...common, x: right, value: (i, j) => (j > i ? null : n.weights[i][j]), title: t("learned") });
-      const height = y + T * size + 6;
-      attributes(svg, { width: W, height, viewBox: `0 0 ${W} ${height}` });
+      const words = f.get("tokens"), T = words.length, chosen = f.get("query") - 1;
+      const left = 8 + 7.2 * Math.max(...words.map((w) => [...w].length)), gap = W < 520 ? 12 : 28;
+      const size = Math.max(5, Math.floor((W - left - gap - 2) / (2 * T))), all = size >= 12, y = 28;
+      box = { y, size, T };
+      const rows = Array.from({ length: T }, (_, i) => rowAt(f.get, i)), mark = { row: chosen };
+      const common = { y, size, rows: T, cols: T, hatch: f.hatch, mark };
+      heat(svg, "average", { ...common, x: left, value: (i, j) => (j > i ? null : 1 / (i + 1)), rowLabels: words.map((w, i) => (all || i === chosen ? w : "")), title: t("average") });
+      heat(svg, "trained", { ...common, x: left + T * size + gap, value: (i, j) => (j > i ? null : rows[i][j]), title: t("trained") });
+      // Under each column of the right-hand map, the word it stands for, if the row looks there.
+      const x0 = left + T * size + gap, y0 = y + T * size;
+      const named = n.row.map((w, j) => [w, j]).filter(([w, j]) => w >= 0.1 || w === n.weight);
+      join(layer(svg, "looks"), "text", named, ([, j]) => {
+        const cx = x0 + (j + 0.5) * size + 4;
+        return { x: cx.toFixed(1), y: y0 + 12, "text-anchor": "end", transform: `rotate(-50 ${cx.toFixed(1)} ${y0 + 12})`, class: "cw-small key", text: words[j] };
+      });
+      attributes(svg, { width: W, height: y0 + 58, viewBox: `0 0 ${W} ${y0 + 58}` });
     };
   },
 });

@@ -1,4 +1,4 @@
-"""The front page's widget: the averaging matrix turns into a learned map of attention."""
+"""The front page: the averaging matrix on the left turning into a learned map on the right."""
 
 from __future__ import annotations
 
@@ -8,91 +8,83 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course.widgets.arithmetic import Floats, entropy
-from course.widgets.attention_map import recorded_arrays
+from course.widgets.arithmetic import Floats, entropy, softmax
 from course.widgets.base import Array, CourseWidget, Strings
-from course.widgets.next_token import shown_piece
+from course.widgets.recorded import arrays_of
 
-SHOWN = 12  # tokens; more would be too small for a phone
-
-
-def partly(weights: Floats, at: float) -> Floats:
-    """Weights whose scores count by ``at``: 0 is the causal average, 1 the weights themselves.
-
-    Scores are logarithms of weights but for a constant a row, so ``softmax(at · scores)`` is
-    ``weights ** at`` over its sum; the future stays at 0. (T, T) → (T, T).
-    """
-    allowed = np.tril(np.ones(weights.shape, dtype=bool))
-    powers = np.where(allowed, np.power(weights, at), 0.0)
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+SMALLEST = 2.0**-24  # a weight that float16 rounds to 0 counts as this
 
 
 class FromAverage(CourseWidget):
-    """The average's map beside an attention map whose scores the reader turns up from nothing.
+    """A trained map beside the average, and everything between the two.
+
+    The right-hand weights are softmax(strength · ln w) over the past: w is the trained map,
+    strength 1 shows it, strength 0 is the average.
 
     Args:
-        weights: (T, T) causal attention weights; by default those of a recorded model, its first
-            12 tokens.
-        tokens: the T tokens as text.
-        at: how much the scores count, 0 to 1.
-        row, head: which recorded map, where no weights are given.
-
-    Raises:
-        ValueError: the weights are not (T, T) for T tokens, or look ahead.
+        weights: causal weights (T, T); by default block 2 of the recorded model that knows what
+            "it" refers to, averaged over heads.
+        tokens: the T tokens.
+        strength: 0 to 2.
+        query: the framed row, from 1.
     """
 
     PARTS = ("heat.js",)
-    HEIGHTS = (525, 540)
+    HEIGHTS = (520, 620)
 
     weights = Array("float32", 2)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    at = traitlets.Float(1.0, min=0.0, max=1.0).tag(sync=True)
+    strength = traitlets.Float(1.0, min=0.0, max=2.0).tag(sync=True)
+    query = traitlets.Int(1, min=1).tag(sync=True)
 
     STRINGS: ClassVar[Strings] = {
         "title": "From an average to attention",
         "look_for": (
-            "the rows. On the left every token shares its attention evenly among what came before. "
-            "On the right it chooses, and the slider says how much: at 0 the two maps are one."
+            "the framed row. On the left it must listen to all alike; on the right it may choose. "
+            "At strength 0 nothing is left of the choice, and the two pictures are one."
         ),
-        "picture": "Two maps of weights: the causal average, and a trained attention head.",
+        "picture": "Two triangular maps of weights: the average, and a trained attention.",
+        "strength": "how much the choice counts",
+        "query": "row",
+        "query_text": "{at}: {token}",
         "average": "the average",
-        "learned": "attention",
-        "at": "how much the learned scores count",
+        "trained": "attention, trained",
         "readout": (
-            "At {at:.0%} a row attends to {effective:.1f} effective tokens on average; the average "
-            "would be {average:.1f}."
+            "“{token}” listens to {average:d} tokens alike on the left; on the right to "
+            "{effective:.1f}, most of all to “{most}” ({weight:.2f})."
         ),
     }
 
-    def __init__(
-        self,
-        weights: Any = None,
-        tokens: Sequence[str] = (),
-        *,
-        row: str = "four-heads",
-        head: int = 1,
-        **traits: Any,
-    ) -> None:
+    def __init__(self, weights: Any = None, tokens: Sequence[str] = (), **traits: Any) -> None:
         if weights is None:
-            found = recorded_arrays("ladder", row)
-            if found is None or "maps" not in found:
-                super().__init__(missing=self.not_measured("ladder"), **traits)
+            found = arrays_of("pronouns", "two-blocks")
+            if found is None:
+                super().__init__(missing=self.not_measured("pronouns"), **traits)
                 return
-            weights = found["maps"][0, head - 1, :SHOWN, :SHOWN]
-            tokens = [str(piece) for piece in found["pieces"][:SHOWN]]
+            T = 15  # up to the place that must name the referent
+            weights = np.asarray(found["maps"], dtype=np.float64)[0, 1, :, :T, :T].mean(axis=0)
+            tokens = [str(word) for word in found["words"][0][:T]]
         w = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
         if w.shape != (len(tokens), len(tokens)):
-            raise ValueError(f"weights of shape {w.shape} do not fit {len(tokens)} tokens")
-        if np.triu(w, k=1).any():
-            raise ValueError("these weights look ahead: the map must be causal")
-        super().__init__(weights=w, tokens=[shown_piece(t) for t in tokens], **traits)
+            raise ValueError(f"weights of shape {w.shape} for {len(tokens)} tokens: (T, T) needed")
+        traits.setdefault("query", len(tokens))
+        super().__init__(weights=w, tokens=list(tokens), **traits)
+
+    def blend(self) -> Floats:
+        """The right-hand map, (T, T)."""
+        logs = np.log(np.maximum(np.asarray(self.weights, dtype=np.float64), SMALLEST))
+        past = np.tril(np.ones(logs.shape, dtype=bool))
+        return softmax(np.where(past, self.strength * logs, -np.inf))
 
     def numbers(self) -> dict[str, Any]:
-        """The map at ``at``, (T, T), and the effective tokens of its rows beside the average's."""
-        w = partly(np.asarray(self.weights, dtype=np.float64), self.at)
+        """The framed row of the right-hand map, how wide it is, and what it looks at most."""
+        i = self.query - 1
+        row = self.blend()[i]
         return {
-            "at": self.at,
-            "weights": w.tolist(),
-            "effective": float(np.exp(entropy(w)).mean()),
-            "average": (len(w) + 1) / 2,
+            "token": self.tokens[i],
+            "average": i + 1,
+            "row": row.tolist(),
+            "effective": float(np.exp(entropy(row))),
+            "most": self.tokens[int(np.argmax(row))],
+            "weight": float(row.max()),
         }

@@ -33,7 +33,7 @@ export default course({
       join(layer(p.g, "spread"), "path", done, (r) => ({ d: `M${p.sx(Math.max(30, r.mean - r.sd)).toFixed(1)} ${at(r.i)}H${p.sx(r.mean + r.sd).toFixed(1)}`, class: "cw-spread" }));
       // Rungs that read the past by an average are grey, those with attention blue.
       join(layer(p.g, "dots"), "circle", done, (r) => ({ cx: p.sx(r.mean).toFixed(1), cy: at(r.i), r: r.i + 1 === n.rung ? 6 : 4, class: `cw-fill ${r.i < 4 ? "average" : "attention"}` }));
-      const labels = shown.map((row, i) => ({ ...row, i })).map((r) => ({ x: p.sx(Math.max(r.mean ?? 0, r.published)) + 11, y: at(r.i) + 4, class: r.mean === null ? "cw-small" : "", text: r.mean === null ? t("not_measured") : fixed(r.mean, 1), "text-anchor": r.published > 200 ? (r.mean === null ? "end" : "start") : "start" }));
+      const labels = shown.map((row, i) => ({ ...row, i })).map((r) => ({ x: p.sx(Math.max(r.mean ?? 0, r.published)) + 11, y: at(r.i) + 4, class: r.mean === null ? "cw-small" : "", text: r.mean === null ? t("not_measured") : fixed(r.mean, 1) + (r.stale ? ` (${t("stale")})` : ""), "text-anchor": r.published > 200 ? (r.mean === null ? "end" : "start") : "start" }));
       join(layer(p.g, "values"), "text", labels, (a) => ({ ...a, x: a["text-anchor"] === "end" ? a.x - 22 : a.x }));
       attributes(svg, { width: W, height: y + height + 24, viewBox: `0 0 ${W} ${y + height + 24}` });
     };

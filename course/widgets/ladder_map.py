@@ -35,6 +35,7 @@ class LadderMap(CourseWidget):
         "rung": "up to rung",
         "perplexity": "perplexity, held out (logarithmic)",
         "not_measured": "not yet measured",
+        "stale": "stale",
         "names": [
             "the token alone",
             "average instead",

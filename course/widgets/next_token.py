@@ -11,6 +11,7 @@ import traitlets
 
 from course.widgets.arithmetic import entropy, softmax
 from course.widgets.base import Array, CourseWidget, Strings
+from course.widgets.recorded import arrays_of
 
 SHOWN = 14
 
@@ -86,6 +87,29 @@ class NextToken(CourseWidget):
             )
         words = [shown_piece(p) for p in pieces]
         super().__init__(logits=array, pieces=words, contexts=list(contexts), **traits)
+
+    @classmethod
+    def from_record(cls, prompts: Sequence[str], **traits: Any) -> NextToken:
+        """Logits of the ladder's recorded one-block model after each prompt (needs PyTorch)."""
+        found = arrays_of("ladder", "one-block")
+        if found is None or "merges" not in found:
+            return cls(**traits)
+        import torch
+
+        from course.experiments.arrays import restore_weights
+        from course.models import build_rung
+        from course.tokenizer import Tokenizer
+
+        merges = [(int(a), int(b)) for a, b in found["merges"]]
+        tokenizer = Tokenizer(merges)
+        model = build_rung("one-block", vocab_size=tokenizer.vocab_size)
+        restore_weights(model, found)
+        model.eval()
+        with torch.no_grad():
+            rows = [model(torch.tensor([tokenizer.encode(p)]))[0, -1] for p in prompts]
+        ids = range(tokenizer.vocab_size)
+        pieces = [tokenizer.token_bytes(i).decode("utf-8", "replace") for i in ids]
+        return cls(torch.stack(rows), pieces, prompts, **traits)
 
     def numbers(self) -> dict[str, Any]:
         """How many tokens are left, the likeliest, exp(entropy), and the mass that was cut."""

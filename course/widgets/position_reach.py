@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from course.widgets.base import CourseWidget, Strings
+from course.widgets.recorded import perplexity_by_length
 
 D_HEAD, HEADS, BASE = 32, 8, 10000.0
 DISTANCES = 256
@@ -25,7 +26,8 @@ class PositionReach(CourseWidget):
         distance: how far apart query and key stand, 0 to 256.
         pair: which rotary pair, 1 to 16.
         head: which ALiBi head, 1 to 8.
-        perplexity: scheme → pairs ``(length, perplexity)``, as recorded; empty: not yet measured.
+        perplexity: scheme → pairs ``(length, perplexity)``; by default the recorded ones. Empty: not
+            yet measured, and the widget says so.
     """
 
     PARTS = ("chart.js",)
@@ -65,7 +67,8 @@ class PositionReach(CourseWidget):
     def __init__(
         self, perplexity: Mapping[str, Sequence[Sequence[float]]] | None = None, **traits: Any
     ) -> None:
-        rows = {k: [[float(v) for v in p] for p in ps] for k, ps in (perplexity or {}).items()}
+        given = perplexity_by_length() if perplexity is None else perplexity
+        rows = {k: [[float(v) for v in p] for p in ps] for k, ps in given.items()}
         super().__init__(perplexity=rows, **traits)
 
     def numbers(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import traitlets
 
 from course.widgets.base import Array, CourseWidget, Strings
+from course.widgets.recorded import arrays_of, asking_rows
 
 
 class PronounMaps(CourseWidget):
@@ -16,7 +17,7 @@ class PronounMaps(CourseWidget):
 
     Args:
         weights: (A, L, S): for each adjective and block, the weights of that one position over the
-            S tokens up to it, averaged over heads.
+            S tokens up to it, averaged over heads; by default the recorded two blocks'.
         sentences: the A sentences, S tokens each; they differ in the adjective alone.
         adjectives: the A adjectives.
         referents: the noun each sentence is about.
@@ -67,8 +68,11 @@ class PronounMaps(CourseWidget):
         **traits: Any,
     ) -> None:
         if weights is None:
-            super().__init__(missing=self.not_measured("pronouns"), **traits)
-            return
+            found = arrays_of("pronouns", "two-blocks")
+            if found is None:
+                super().__init__(missing=self.not_measured("pronouns"), **traits)
+                return
+            weights, sentences, adjectives, referents = asking_rows(found)
         w = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
         lengths = {len(s) for s in sentences}
         fits = w.ndim == 3 and len(sentences) == len(adjectives) == len(referents) == w.shape[0]

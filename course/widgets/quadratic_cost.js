@@ -39,7 +39,7 @@ export default course({
       join(layer(p.g, "dots"), "circle", dots, ([v, kind]) => ({ cx: here, cy: p.sy(cap(v)).toFixed(1), r: 5, class: `cw-fill ${kind}` }));
       const broken = n.both > CARDS[0] * 1024;
       join(layer(p.g, "cross"), "path", broken ? [0] : [], () => ({ d: cross(+here, p.sy(cap(n.both)) - 16, 5), class: "cw-line cross" }));
-      const measured = f.get("measured");
+      const measured = [...f.get("measured_tiles"), ...f.get("measured")].filter(([, mb]) => mb > 0.1);
       join(layer(p.g, "measured"), "circle", measured, ([a, b]) => ({ cx: p.sx(a).toFixed(1), cy: p.sy(cap(b)).toFixed(1), r: 4, class: "cw-open" }));
       const words = [
         { x: p.sx(2 ** 17) - 12, y: p.sy(memory(2 ** 17, "float32").both), "text-anchor": "end", class: "cw-label attention", text: t("quadratic") },

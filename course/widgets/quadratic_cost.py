@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from course.widgets.base import CourseWidget, Strings
+from course.widgets.recorded import peaks
 
 MIB = 2**20
 WIDTH, HEADS = 512, 8
@@ -23,7 +24,8 @@ class QuadraticCost(CourseWidget):
     Args:
         n: sequence length, 128 to 1,048,576.
         dtype: "float32" or "float16".
-        measured: recorded peaks as ``(n, MB)``, drawn as open marks.
+        measured, measured_tiles: peaks as ``(n, MB)``, drawn as open marks; by default the
+            recorded ones of the plain layer and of PyTorch's memory-efficient kernel.
     """
 
     PARTS = ("chart.js",)
@@ -32,6 +34,7 @@ class QuadraticCost(CourseWidget):
     n = traitlets.Int(4096, min=16, max=2**20).tag(sync=True)
     dtype = traitlets.Enum(["float32", "float16"], "float32").tag(sync=True)
     measured = traitlets.List(traitlets.List(traitlets.Float(), minlen=2, maxlen=2)).tag(sync=True)
+    measured_tiles = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
 
     STRINGS: ClassVar[Strings] = {
         "title": "Twice the text, four times the memory",
@@ -56,8 +59,19 @@ class QuadraticCost(CourseWidget):
         "fits_none": "It fits no card drawn.",
     }
 
-    def __init__(self, measured: Sequence[Sequence[float]] = (), **traits: Any) -> None:
-        super().__init__(measured=[[float(v) for v in pair] for pair in measured], **traits)
+    def __init__(
+        self,
+        measured: Sequence[Sequence[float]] | None = None,
+        measured_tiles: Sequence[Sequence[float]] | None = None,
+        **traits: Any,
+    ) -> None:
+        plain = peaks("plain") if measured is None else measured
+        tiles = peaks("efficient") if measured_tiles is None else measured_tiles
+        super().__init__(
+            measured=[[float(v) for v in pair] for pair in plain],
+            measured_tiles=[[float(v) for v in pair] for pair in tiles],
+            **traits,
+        )
 
     def numbers(self) -> dict[str, Any]:
         """Megabytes (2²⁰ bytes) of the scores, of both n × n tensors, and of the tiled way."""

@@ -29,6 +29,12 @@ def some_causal_weights() -> tuple[Any, list[str]]:
     return weights[0, 0], tokens
 
 
+def one_map() -> tuple[Any, list[str]]:
+    """One causal map (9, 9) and nine tokens."""
+    weights, tokens = some_weights()
+    return weights[0, 0], tokens
+
+
 def some_cross_weights() -> tuple[Any, list[str], list[str]]:
     """Weights (6, 6) that run backwards, and two sentences."""
     scores = 5.0 * np.eye(6)[::-1]

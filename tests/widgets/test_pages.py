@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_it_fits_a_phone(case: Case, site: str, browser: Any) -> None:
 
 @pytest.mark.parametrize("number", range(len(WITHOUT_RECORDS)))
 def test_without_records_it_says_so(number: int, site: str, browser: Any) -> None:
-    name = WITHOUT_RECORDS[number].split("(")[0]
+    name = re.split(r"[.(]", WITHOUT_RECORDS[number])[0]
     with Page(browser) as page:
         widget = page.open(f"{site}/missing-{number}.html", name)
         text = widget.root.inner_text()
