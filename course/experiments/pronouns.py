@@ -31,8 +31,12 @@ WORDS = ("the", "did", "not", "cross", "because", "it", "was", "too", ",", "so",
 X, Y, ADJECTIVE, REFERENT = 1, 6, 11, 15  # places of the four that vary; asked at REFERENT − 1
 LENGTH = 18
 
-_CONFIG = {
-    "d_model": 64, "n_heads": 4, "batch_size": 64, "lr": 1e-3, "steps": 2000,
+# Sizes and budgets are ours.  The leaky language gets the course's width, so that the average has
+# long converged; the closed one is narrower and shorter, which is where one block and two differ.
+_COMMON = {"n_heads": 4, "batch_size": 64, "lr": 1e-3}
+_LANGUAGES = {
+    "leaky": {**_COMMON, "d_model": 128, "steps": 3000, "held_out_pairs": 12},
+    "closed": {**_COMMON, "d_model": 64, "steps": 2500, "held_out_pairs": 90},
 }
 
 
@@ -158,10 +162,13 @@ def measure(model: nn.Module, held_out: Tensor, config: dict[str, Any]
 def read_maps(model: Any, held_out: Tensor) -> tuple[dict[str, Any], dict[str, Any]]:
     """Maps of a held-out pair under every adjective, and how far block 1 can tell them apart.
 
-    ``block1_score_difference`` is the largest difference, over adjectives, of block 1's scores at
-    the asking position outside the adjective's own column (0 but for rounding: its query has seen
-    nothing of the sentence but "the"); ``block2_map_difference`` the largest difference of block
-    2's weights there between a crosser's and a crossed thing's adjective, on the mean over heads.
+    At the asking position, over the pair's eight adjectives: ``block1_score_difference`` is the
+    largest difference of block 1's scores outside the adjective's own column (nothing but rounding:
+    its query has seen no word but "the" and its own place); ``block1_weight_difference`` the
+    largest difference of its weights there, which is at most ``block1_adjective_weight_max``,
+    since the adjective is a key itself and takes its share from all others.
+    ``block2_weight_difference`` is the same of block 2, where the query may know the adjective.
+    ``blockN_map_difference`` compares the mean over heads for crosser and crossed adjectives.
 
     Arrays: ``words`` (8, 17), ``maps`` (8, L, H, 17, 17) float16, ``adjectives`` (8,), ``logits``
     (8, V), ``vocabulary`` (V,).
@@ -177,11 +184,13 @@ def read_maps(model: Any, held_out: Tensor) -> tuple[dict[str, Any], dict[str, A
     ask = REFERENT - 1
     scores = first_block_scores(model, ids)[:, :, ask, : ask + 1]  # (8, H, 15)
     outside = [place for place in range(ask + 1) if place != ADJECTIVE]
-    spread = scores[..., outside].amax(0) - scores[..., outside].amin(0)
+    asking = maps[:, :, :, ask, : ask + 1]  # (8, L, H, 15)
     metrics: dict[str, Any] = {
-        "block1_score_difference": float(spread.max()),
-        "block1_adjective_weight": float(maps[:, 0, :, ask, ADJECTIVE].mean()),
+        "block1_score_difference": _spread(scores[..., outside]),
+        "block1_adjective_weight_max": float(asking[:, 0, :, ADJECTIVE].max()),
     }
+    for layer in range(maps.shape[1]):
+        metrics[f"block{layer + 1}_weight_difference"] = _spread(asking[:, layer][..., outside])
     mean = maps.mean(2)[:, :, ask, : ask + 1]  # (8, L, 15)
     crosser, crossed = mean[: len(CROSSER)].mean(0), mean[len(CROSSER):].mean(0)  # (L, 15)
     for layer, difference in enumerate((crosser - crossed).abs().amax(-1).tolist(), start=1):
@@ -197,6 +206,11 @@ def read_maps(model: Any, held_out: Tensor) -> tuple[dict[str, Any], dict[str, A
         "vocabulary": np.array(WORDS)}
 
 
+def _spread(x: Tensor) -> float:
+    """The largest difference along the first dimension."""
+    return float((x.amax(0) - x.amin(0)).max())
+
+
 def first_block_scores(model: Any, ids: Tensor) -> Tensor:
     """Block 1's scaled scores before mask and softmax: ids (B, T) → (B, H, T, T)."""
     block = model.blocks[0]
@@ -208,10 +222,10 @@ def first_block_scores(model: Any, ids: Tensor) -> Tensor:
     return scores
 
 
-def _row(name: str, label: str, language: str, model: str | int, held_out_pairs: int,
-         published: dict[str, float]) -> Row:
-    return Row(name, label, {**_CONFIG, "language": language, "model": model,
-                             "held_out_pairs": held_out_pairs}, published)
+def _row(name: str, label: str, language: str, model: str | int, published: dict[str, float]
+         ) -> Row:
+    return Row(name, label, {**_LANGUAGES[language], "language": language, "model": model},
+               published)
 
 
 EXPERIMENT = Experiment(
@@ -219,13 +233,13 @@ EXPERIMENT = Experiment(
     title='Whom does "it" mean: a language that an average can read, and one that it cannot',
     claims=("A24", "A25", "A26"),
     rows=(
-        _row("leaky-average", "leaky language, uniform average", "leaky", "average", 12,
+        _row("leaky-average", "leaky language, uniform average", "leaky", "average",
              {"right": 1.0}),
-        _row("leaky-one-block", "leaky language, one block", "leaky", 1, 12, {"right": 0.917}),
-        _row("average", "closed language, uniform average", "closed", "average", 90,
+        _row("leaky-one-block", "leaky language, one block", "leaky", 1, {"right": 0.917}),
+        _row("average", "closed language, uniform average", "closed", "average",
              {"right": 0.279, "wrong_noun": 0.5}),
-        _row("one-block", "closed language, one block", "closed", 1, 90, {"right": 0.927}),
-        _row("two-blocks", "closed language, two blocks", "closed", 2, 90, {"right": 1.0}),
+        _row("one-block", "closed language, one block", "closed", 1, {"right": 0.927}),
+        _row("two-blocks", "closed language, two blocks", "closed", 2, {"right": 1.0}),
     ),
     run=run,
     metrics=(
