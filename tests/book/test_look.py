@@ -143,6 +143,20 @@ def test_figures_of_one_page_share_no_id(styled: None, tmp_path: Path) -> None:
         assert set(re.findall(r"url\(#([^)]+)\)", page)) <= set(own)
 
 
+def test_bars_of_one_look_become_one_shape_and_lines_stay(styled: None, tmp_path: Path) -> None:
+    figure, ax = plt.subplots()
+    ax.bar(range(30), range(1, 31), color=palette.LIGHT["attention"])
+    for height in (3, 4):
+        ax.plot([0, 29], [height, height], color=palette.LIGHT["query"])
+    page = svg.inline(drawn(figure, tmp_path), "Bars and two lines", "fig1")
+    bars = [p for p in re.findall(r"<path [^>]*>", page) if "fill: var(--course-attention)" in p]
+    assert len(bars) == 1
+    assert bars[0].count("M ") == 30
+    assert page.count("stroke: var(--course-query)") == 2
+    assert "<g>" not in page
+    assert page.count("<g ") == page.count("</g>")
+
+
 @pytest.mark.parametrize(("text", "alt"), [("<svg/>", "words"), (None, "  ")])
 def test_inline_refuses_what_is_no_figure_and_what_says_nothing(
     styled: None, tmp_path: Path, text: str | None, alt: str
@@ -220,6 +234,9 @@ def test_names_are_coloured_where_queries_meet_keys_only() -> None:
 
     assert 'class="n is-query">q<' in code.colour_names(block("q", "k", "v"))
     assert "is-" not in code.colour_names(block("k", "v", "items"))
+    assert code.colour_names(block("items")) == '<div class="highlight"><pre>items</pre>'
+    comment = '<div class="highlight"><pre><span class="c1"># (B, T)</span></pre>'
+    assert code.colour_names(comment) == comment
 
 
 def test_type_is_two_families_and_within_the_budget(tmp_path: Path) -> None:

@@ -14,6 +14,18 @@ _BLOCK = re.compile(r'<div class="highlight"><pre>.*?</pre>', re.DOTALL)
 _NAME = re.compile(r'<span class="(n|na|nn|bp)">([A-Za-z_]+)</span>')
 
 
+# What the style sheet sets apart; the spans round all other tokens are most of a page's bytes.
+_USED = re.compile(r"k[a-z]?|ow|c[a-z0-9]?|s[a-z0-9]?|n[fc]|err|g[ro]|.*(is-|ansi|-).*")
+
+
+def _without_unused(text: str) -> str:
+    return re.sub(
+        r'<span class="([^"]+)">([^<]*)</span>',
+        lambda m: m[0] if _USED.fullmatch(m[1]) else m[2],
+        text,
+    )
+
+
 def colour_names(body: str) -> str:
     """Give each name of a query, key or value its class.
 
@@ -22,7 +34,9 @@ def colour_names(body: str) -> str:
     """
 
     def block(match: re.Match[str]) -> str:
-        text = match[0]
+        return _without_unused(coloured(match[0]))
+
+    def coloured(text: str) -> str:
         roles = {_BY_NAME.get(name) for _, name in _NAME.findall(text)}
         if not {"query", "key"} <= roles:
             return text

@@ -130,6 +130,20 @@ def meta_line(context: dict[str, Any]) -> str:
     return f'<p class="meta">{"".join(items)}</p>' if items else ""
 
 
+# "*Chapter 5 · 30 minutes to read, half a minute to run*": for a reader in a notebook, who has no
+# line under the title. On the page it becomes that line.
+_AUTHORS_LINE = re.compile(r"\n?<p><em>(?:Chapter \d+|Front page)\s*·\s*([^<]+?)\.?</em></p>")
+
+
+def authors_times(body: str) -> tuple[str, list[str]]:
+    """The author's estimate, taken out of the text: (rest of the page, its parts)."""
+    found = _AUTHORS_LINE.search(body)
+    if found is None:
+        return body, []
+    parts = [part.strip() for part in html.unescape(found[1]).split(",")]
+    return body[: found.start()] + body[found.end() :], [p for p in parts if p]
+
+
 def head_of(body: str, line: str) -> str:
     """ "Chapter 5" for "5." over the title, and ``line`` under it."""
     body = re.sub(
@@ -186,6 +200,9 @@ def context(
         context["times"].append(f"{reading_minutes(doctree)} min to read")
     if swap.is_notebook(app.env, pagename):
         _executed(app, pagename, context)
+    context["body"], times = authors_times(context["body"])
+    if times:
+        context["times"] = times
     context["body"] = head_of(context["body"], meta_line(context))
 
 

@@ -19,6 +19,7 @@ _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FONT = re.compile(r"\s*font-family:[^;\"]*;?")
 # a hundredth of a point is finer than any screen; words and ids hold no such number
 _NUMBER = re.compile(r"(?<![\w.#-])-?\d+\.\d{3,}(?![\w.])")
+_PATH = re.compile(r'<path d="([^"]+)"([^>]*)/>')
 _SIZE = re.compile(r'<svg[^>]*?\bwidth="([\d.]+)pt"[^>]*?\bheight="([\d.]+)pt"')
 
 
@@ -42,6 +43,35 @@ def _own_ids(svg: str, prefix: str) -> str:
     svg = re.sub(r'\s+id="([^"]+)"', rename, svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     return re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
+
+
+def _without_idle_groups(svg: str) -> str:
+    """Groups that set nothing are taken out of the text, and their content stays."""
+    kept: list[bool] = []  # for each open group, whether it stays
+
+    def one(match: re.Match[str]) -> str:
+        if match[0] == "</g>":
+            return "</g>" if kept.pop() else ""
+        kept.append(match[0] != "<g>")
+        return match[0] if kept[-1] else ""
+
+    return re.sub(r"<g\b[^>]*>|</g>", one, svg)
+
+
+def _joined(svg: str) -> str:
+    """Neighbouring shapes that look alike as one: the bars of a chart, the cells of a map.
+
+    Only opaque ones without an outline: two of those drawn together look as drawn in turn.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        shapes = _PATH.findall(match[0])
+        look = shapes[0][1]
+        if "opacity" in look or "stroke" in look or "url(#" in look.split("style=")[-1]:
+            return match[0]
+        return f'<path d="{" ".join(d.strip() for d, _ in shapes)}"{look}/>'
+
+    return re.sub(r'<path d="[^"]+"([^>]*)/>(?:\s*<path d="[^"]+"\1/>)+', one, svg)
 
 
 def inline(svg: str, alt: str, prefix: str) -> str:
@@ -78,6 +108,7 @@ def inline(svg: str, alt: str, prefix: str) -> str:
     body = _own_ids(_FONT.sub("", recolour(body)), prefix)
     body = _NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), body)
     body = re.sub(r"\s*\n\s*", " ", body).replace("> <", "><")
+    body = _joined(_without_idle_groups(body))
     label = html.escape(alt, quote=True)
     return (
         f'<svg class="figure" role="img" aria-label="{label}" viewBox="{view[1]}" '

@@ -7,6 +7,7 @@ shows outputs that are not those of its code.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -14,7 +15,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from course_book import keys
+from course_book.clean import VIEW
 
+_HIDING = {"remove-cell", "remove-input", "hide-cell", "hide-input"}
 COMMAND = "python book/_ext/build.py"
 
 
@@ -67,7 +70,33 @@ def outdated(
     return [d for d, print_ in now.items() if before.get(d) != print_]
 
 
+def _mostly_imports(source: str) -> bool:
+    """Whether a cell imports and sets up, rather than says anything about the subject."""
+    lines = [line for line in source.splitlines() if line.strip()]
+    imports = sum(line.startswith(("import ", "from ")) for line in lines)
+    return bool(imports) and 2 * imports >= len(lines)
+
+
+def quiet(notebook: str) -> str:
+    """The executed notebook with its machinery out of a reader's way.
+
+    The parameters are not shown (a page cannot change them); cells that do little but import are
+    folded.
+    """
+    data = json.loads(notebook)
+    for cell in data["cells"]:
+        tags = cell["metadata"].setdefault("tags", [])
+        if cell["cell_type"] != "code":
+            continue
+        if "parameters" in tags and "remove-cell" not in tags:
+            tags.append("remove-cell")
+        shown = any(VIEW in o.get("data", {}) for o in cell["outputs"])
+        if not shown and not _HIDING & set(tags) and _mostly_imports("".join(cell["source"])):
+            tags.append("hide-cell")
+    return json.dumps(data)
+
+
 def source_read(app: Sphinx, docname: str, source: list[str]) -> None:
     """The event in which Sphinx lets an extension replace a source."""
     if is_notebook(app.env, docname):
-        source[0] = executed(app.env, docname).read_text(encoding="utf-8")
+        source[0] = quiet(executed(app.env, docname).read_text(encoding="utf-8"))
