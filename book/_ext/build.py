@@ -34,11 +34,12 @@ _ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
 def pages_key(root: Path, notebooks: list[Path]) -> str:
     """Hash of everything the pages are made from."""
     sources = files_below(root / "book", {"__pycache__", ".ipynb_checkpoints"})
+    released = files_below(root / "exercises", {"__pycache__", ".ipynb_checkpoints"})
     executed = root / "_build" / "executed"
     copies = [executed / n.relative_to(root) for n in notebooks]
     settings = [f"{name}={os.environ.get(name, '')}" for name in _VARIABLES]
     config = file_hash(root / "_config.yml", root / "_toc.yml", root / "pyproject.toml")
-    book, made = tree_hash(sources, root), tree_hash(copies, root)
+    book, made = tree_hash([*sources, *released], root), tree_hash(copies, root)
     return "-".join([book, made, config, package_key(root), *settings])
 
 

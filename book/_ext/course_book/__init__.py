@@ -58,6 +58,8 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
     root, out = Path(app.srcdir), Path(app.outdir)
     env = app.env
     notebooks = [Path(env.doc2path(d)) for d in sorted(env.found_docs) if swap.is_notebook(env, d)]
+    slugs = [slug for found in downloads.exercises(root).values() for slug in found]
+    notebooks += [downloads.exercise_path(root, slug) for slug in slugs]
     downloads.write_downloads(notebooks, root, out, app.config.course_book_address)
     write_front_door(out, app.config.root_doc, app.config.html_title)
 

@@ -6,6 +6,7 @@ outputs), and ``book/x.zip`` with that notebook and the wheel: unpacked anywhere
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import zipfile
@@ -66,6 +67,29 @@ def configured(repository: str, book: str, branch: str) -> Address:
         if value and urlsplit(value).scheme not in ("http", "https"):
             raise ValueError(f"the {name}'s address must begin with https://, not {value!r}")
     return found
+
+
+def exercises(root: Path) -> dict[str, list[str]]:
+    """Chapter → its assignments, of those that ``exercises/`` holds.
+
+    Read from the text of the registry: importing it would load PyTorch.
+    """
+    registry = root / "course" / "checks" / "registry.py"
+    if not registry.is_file():
+        return {}
+    found: dict[str, list[str]] = {}
+    for node in ast.parse(registry.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.AnnAssign) or ast.unparse(node.target) != "SLUGS":
+            continue
+        for slug, chapter in ast.literal_eval(ast.unparse(node.value or ast.Dict([], []))).items():
+            if exercise_path(root, slug).is_file():
+                found.setdefault(chapter, []).append(slug)
+    return found
+
+
+def exercise_path(root: Path, slug: str) -> Path:
+    """The released notebook of an assignment."""
+    return root / "exercises" / slug / f"{slug}.ipynb"
 
 
 def for_download(notebook: Path, wheel_url: str) -> str:

@@ -13,7 +13,7 @@ from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
 from course_book import code, keys, nav, svg, swap
-from course_book.downloads import Address
+from course_book.downloads import Address, exercises
 
 logger = logging.getLogger(__name__)
 
@@ -127,6 +127,8 @@ def meta_line(context: dict[str, Any]) -> str:
         items.append(f'<a href="{html.escape(links["archive"])}" download>Notebook and package</a>')
         if links["colab"]:
             items.append(f'<a href="{html.escape(links["colab"])}">Open in Colab</a>')
+    for slug, target in context["exercises"]:
+        items.append(f'<a href="{target}" download>Exercise: {html.escape(slug)}</a>')
     return f'<p class="meta">{"".join(items)}</p>' if items else ""
 
 
@@ -192,6 +194,7 @@ def context(
         front=pagename == app.config.root_doc,
         times=[],
         downloads={},
+        exercises=[],
         notice="",
     )
     if doctree is None:
@@ -218,3 +221,6 @@ def _executed(app: Sphinx, pagename: str, context: dict[str, Any]) -> None:
         "archive": f"{stem}.zip",
         "colab": address.colab(f"{pagename}.ipynb"),
     }
+    slugs = exercises(Path(app.srcdir)).get(stem, [])
+    up = "../" * pagename.count("/")
+    context["exercises"] = [(slug, f"{up}exercises/{slug}/{slug}.zip") for slug in slugs]
