@@ -40,7 +40,7 @@ def pages_key(root: Path, notebooks: list[Path]) -> str:
     settings = [f"{name}={os.environ.get(name, '')}" for name in _VARIABLES]
     config = file_hash(root / "_config.yml", root / "_toc.yml", root / "pyproject.toml")
     book, made = tree_hash([*sources, *released], root), tree_hash(copies, root)
-    return "-".join([book, made, config, package_key(root), *settings])
+    return "-".join([book, made, config, package_key(root), wheel.wheel_key(root), *settings])
 
 
 def build_pages(root: Path, notebooks: list[Path]) -> int:

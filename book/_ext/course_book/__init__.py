@@ -20,6 +20,7 @@ for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the
 
 from course_book import api, assets, downloads, page, swap  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
+from course_book.keys import file_hash  # noqa: E402
 
 # Handlers of extensions that Jupyter Book always loads, and whose part we play ourselves.
 _REPLACED = ("sphinx_book_theme", "sphinx_thebe", "sphinx_comments")
@@ -77,5 +78,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap.source_read, priority=100)
     app.connect("html-page-context", page.context, priority=900)
     app.connect("build-finished", _finished)
-    # the state of the environment we keep is one dictionary, made before any page is read
-    return {"parallel_read_safe": True, "parallel_write_safe": False, "version": "1"}
+    # a change of this extension makes every page anew
+    own = file_hash(*sorted(Path(__file__).parent.glob("*.py")))
+    return {"parallel_read_safe": True, "parallel_write_safe": False, "env_version": int(own, 16)}
