@@ -36,7 +36,7 @@ def draw_channel(ax: Axes, token: npt.ArrayLike, average: npt.ArrayLike) -> None
     ax.plot(t, a, color=LIGHT["average"], lw=2.4, ls=BASELINE["linestyle"])
     top, apart = float(np.abs(x).max()), 9 if x[-1] > a[-1] else -9
     ax.set(xlim=(1, len(x) * 1.22), ylim=(-1.1 * top, 1.1 * top))
-    ax.set_xticks(np.unique(np.linspace(1, len(x), 5).round().astype(int)))
+    ax.set_xticks(sorted({1, *(len(x) * part // 4 or 1 for part in (1, 2, 3, 4))}))
     ax.annotate("the token", (t[-1], x[-1]), **_beside(LIGHT["attention"], up=apart))
     ax.annotate("its average", (t[-1], a[-1]), **_beside(LIGHT["average"], up=-apart))
     ax.spines["bottom"].set_bounds(1, len(x))

@@ -7,10 +7,13 @@ header cells are announced by a screen reader, and it needs no further package.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 Cell = str | int | float
+# What a column of figures may hold besides digits: signs, spreads, units, and the lack of one.
+_FIGURE = re.compile(r"[\d\s.,±≈+−–%×e-]*(not yet measured|\(stale\)|inf|nan|)")
 
 
 def _text(cell: Cell) -> str:
@@ -25,10 +28,15 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
 
+    def _holds_figures(self, column: int) -> bool:
+        """Whether a column aligns at the right: it has nothing but figures."""
+        return all(_FIGURE.fullmatch(_text(row[column])) for row in self.rows)
+
     def _repr_html_(self) -> str:
+        right = [False, *(self._holds_figures(i) for i in range(1, len(self.header)))]
+
         def cell(tag: str, column: int, content: Cell, scope: str = "") -> str:
-            # the first column names the row; the others hold figures, which align at the right
-            align = "left" if column == 0 else "right"
+            align = "right" if right[column] else "left"
             text = html.escape(_text(content), quote=False)
             return f'<{tag}{scope} style="text-align:{align}">{text}</{tag}>'
 

@@ -15,6 +15,15 @@ def test_html_has_scopes_caption_and_escaped_text():
     assert "1,234,567" in markup
 
 
+def test_figures_align_at_the_right_and_words_at_the_left():
+    rows = [["x", "1.5 ± 0.2", "wet"], ["y", "not yet measured", "12"], ["z", "≈ 248", ""]]
+    markup = table(["row", "n", "word"], rows)._repr_html_()
+    assert '<td style="text-align:right">1.5 ± 0.2</td>' in markup
+    assert '<td style="text-align:right">not yet measured</td>' in markup
+    assert '<td style="text-align:left">12</td>' in markup
+    assert '<th scope="col" style="text-align:left">word</th>' in markup
+
+
 def test_no_caption_no_element():
     assert "<caption>" not in table(["a"], [["b"]])._repr_html_()
 
