@@ -34,6 +34,7 @@ Operations (``on`` names a function or class of the learner's, or an object made
 ``to``          ``on``, ``dtype``, ``device`` → ``[dtype, device]`` of every parameter and buffer
 ``mode``        ``on``, ``train`` (true, false, or absent: only look) → list of the modules' flags
 ``alias``       ``on``, ``args`` → whether two calls return tensors that share memory
+``keeps``       ``on``, ``args`` → whether the arguments that are lists are as they were after a call
 ``origins``     ``on`` → dotted class names of the object, its bases and its submodules
 ==============  ================================================================================
 
@@ -449,6 +450,12 @@ class Executor:
         a, b = (target(*[self._argument(x) for x in op.get("args", ())]) for _ in range(2))
         shared = a is b or (a.numel() > 0 and a.data_ptr() == b.data_ptr())
         return {"value": bool(shared)}
+
+    def _op_keeps(self, op: Op) -> Reply:
+        args = [self._argument(x) for x in op.get("args", ())]
+        self._find(op["on"])(*args)
+        pairs = zip(op.get("args", ()), args, strict=True)
+        return {"value": all(a == b for a, b in pairs if isinstance(a, list))}
 
     def _op_origins(self, op: Op) -> Reply:
         found = self._find(op["on"])

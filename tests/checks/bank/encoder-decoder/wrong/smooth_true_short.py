@@ -1,0 +1,8 @@
+# mistake: smooth-true
+# of: label_smoothed_targets
+import torch
+
+
+def label_smoothed_targets(targets, n_classes, eps=0.1):
+    one_hot = torch.nn.functional.one_hot(targets, n_classes).float()
+    return torch.where(one_hot > 0, 1 - eps, eps / n_classes)

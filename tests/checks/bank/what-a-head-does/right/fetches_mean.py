@@ -1,0 +1,4 @@
+# style: an index and a mean
+# of: fetches
+def fetches(weights, query, key):
+    return weights[..., query, key].mean().item()

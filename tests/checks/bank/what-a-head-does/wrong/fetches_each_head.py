@@ -1,0 +1,4 @@
+# mistake: one-per-head
+# of: fetches
+def fetches(weights, query, key):
+    return weights[..., query, key]

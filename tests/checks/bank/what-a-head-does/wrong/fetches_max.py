@@ -1,0 +1,4 @@
+# mistake: largest-head
+# of: fetches
+def fetches(weights, query, key):
+    return weights[..., query, key].max().item()

@@ -1,0 +1,4 @@
+# mistake: whole-row
+# of: fetches
+def fetches(weights, query, key):
+    return weights[..., query, :].mean(0)

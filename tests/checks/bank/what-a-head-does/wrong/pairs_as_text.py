@@ -1,0 +1,14 @@
+# mistake: not-pairs
+# of: held_out_pairs
+import random
+
+
+def held_out_pairs(nouns, fraction, seed):
+    rng = random.Random(seed)
+    unordered = [(a, b) for i, a in enumerate(nouns) for b in nouns[i + 1 :]]
+    n = round(fraction * len(nouns) * (len(nouns) - 1))
+    chosen = rng.sample(unordered, n)
+    held_out = [pair if rng.random() < 0.5 else pair[::-1] for pair in chosen]
+    gone = set(held_out)
+    train = [(a, b) for a in nouns for b in nouns if a != b and (a, b) not in gone]
+    return [f"{a} {b}" for a, b in train], [f"{a} {b}" for a, b in held_out]
