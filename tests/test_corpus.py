@@ -372,6 +372,8 @@ def test_processes_that_begin_together_share_one_deadline(monkeypatch, server):
         "[]",
         '{"started": "soon", "failed": null}',
     ],
+    # Names of their own: two workers must collect the same tests, and the times differ.
+    ids=["old", "killed", "from the future", "cut short", "a list", "no number"],
 )
 def test_an_old_or_broken_marker_stops_nothing(note, monkeypatch, server):
     monkeypatch.setenv("COURSE_CORPUS_URLS", server.url("good"))
