@@ -47,6 +47,12 @@ c.SandboxExecute.course_root = str(root)
 c.SandboxExecute.limits = {}
 c.SandboxExecute.limits_of = {}
 
+# --- Late penalties: none until a percentage is set ----------------------------------------------
+c.AssignLatePenalties.plugin_class = "course.grading.late.LatePenalty"
+c.LatePenalty.percent_per_day = 0.0
+c.LatePenalty.grace_minutes = 15.0
+c.LatePenalty.extensions = {}
+
 # --- Feedback: hidden tests cut out, markup cleaned, in the formgrader too -----------------------
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",

@@ -178,12 +178,20 @@ def _tree_hash(path: Path, name: str = "") -> str:
 
 
 def _explain_prepare(assignment: str, answer: dict[str, Any]) -> str:
-    said = str(answer.get("error") or answer.get("log") or "no reason given").strip()
-    last = said.splitlines()[-1]
-    if "associated with" in said:
+    if "associated with" in str(answer.get("log")):
         return (
             f"The cells of {assignment!r} were added to, removed or renamed after submissions had "
-            f"been graded, which nbgrader refuses ({last}). Put their old grade_ids back, or give "
-            "the new version a name of its own."
+            "been graded, which nbgrader refuses. Put their old grade_ids back, or give the new "
+            "version a name of its own."
         )
-    return f"nbgrader could not prepare {assignment!r}: {last}"
+    return f"nbgrader could not prepare {assignment!r}: {last_error(answer)}"
+
+
+def last_error(answer: dict[str, Any]) -> str:
+    """The line that says most in an answer of nbgrader's that is not a success."""
+    said = f"{answer.get('error') or ''}\n{answer.get('log') or ''}"
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    # Its own last words only point to the log.
+    telling = [x for x in lines if "Error: " in x or "Exception: " in x]
+    telling = [x for x in telling if "above traceback" not in x]
+    return (telling or lines or ["nbgrader gave no reason"])[-1]

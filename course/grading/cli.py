@@ -50,6 +50,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run submissions UNPROTECTED; every grade is marked so",
     )
+    parser.add_argument(
+        "--export",
+        choices=("canvas", "moodle"),
+        help="also write the grades for this system to class/reports/",
+    )
     parser.add_argument("--root", type=Path, help="the course's folder (default: here or above)")
     return parser  # fmt: skip
 
@@ -98,6 +103,10 @@ def _grade(args: argparse.Namespace) -> int:
         summary = cohort.grade(students, pool, force=args.force, progress=progress,
                                feedback=not args.no_feedback)  # fmt: skip
     page = write_report(room, args.assignment, summary)
+    if args.export:
+        from course.grading.exports import export_to
+
+        print(f"For {args.export}: {export_to(room, args.assignment, args.export)}")
     return _say(summary, page)
 
 

@@ -20,7 +20,7 @@ from traitlets.config import Config
 
 from course.files import atomic_write_text
 from course.grading import database, execution, plugins, rebuild, record, running, staging
-from course.grading.classroom import Classroom
+from course.grading.classroom import Classroom, last_error
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Cohort:
             return
         answer = self.api.autograde(self.assignment, student, force=True)
         if not answer["success"]:
-            summary.failed[student] = _last_line(answer)
+            summary.failed[student] = last_error(answer)
             progress(student, "failed")
             return
         for fingerprint in task.fingerprints.values():
@@ -156,13 +156,6 @@ class Cohort:
         if feedback:
             answer = self.api.generate_feedback(self.assignment, student, force=True)
             if not answer["success"]:
-                summary.failed[student] = f"graded, but without feedback: {_last_line(answer)}"
+                summary.failed[student] = f"graded, but without feedback: {last_error(answer)}"
         summary.graded.append(student)
         progress(student, "graded")
-
-
-def _last_line(answer: dict[str, Any]) -> str:
-    said = str(answer.get("error") or answer.get("log") or "nbgrader gave no reason").strip()
-    lines = [line for line in said.splitlines() if line.strip()]
-    errors = [line for line in lines if "Error" in line and "processing assignment" not in line]
-    return (errors or lines)[-1].strip()
