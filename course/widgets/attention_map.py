@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,6 +14,31 @@ from course.widgets.arithmetic import entropy
 from course.widgets.base import Array, CourseWidget, Strings
 from course.widgets.next_token import shown_piece
 from course.widgets.recorded import arrays_of
+
+
+def _heights(
+    shape: tuple[int, ...],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    strip: bool,
+    strings: Strings,
+) -> list[int]:
+    """About how many px the widget takes at 360 and at 700 px, as ``attention_map.js`` lays out."""
+    layers, heads, T, S = shape
+    longest = max(map(len, keys))
+    labels = min(88, 14 + 7 * max(map(len, queries)))
+    found = []
+    for width, rest, choice, column in ((302, 245, 74, 44), (654, 202, 0, 95)):
+        size = max(5, min(46, (min(width, 560) - labels - 24) // S))
+        slant = size >= 12 and longest * 7.5 > size
+        top = min(76, 16 + 5.6 * longest) if slant else 22
+        lines = 27 * math.ceil(sum(8 * len(k) + 10 for k in keys) / width)
+        choices = choice * ((layers > 1) + (heads > 1))
+        extra = 48 if strip and heads > 1 else 0
+        extra += 20 * math.ceil(len(strings["look_for"]) / column)
+        extra += 22 * (len(strings["title"]) * 1.3 > column)
+        found.append(round(top + T * size + 6 + extra + lines + choices + rest))
+    return found
 
 
 class AttentionMap(CourseWidget):
@@ -89,6 +115,8 @@ class AttentionMap(CourseWidget):
         if causal is None:
             causal = square and not np.triu(w, k=1).any()
         traits.setdefault("query", len(tokens))
+        place = _heights(w.shape, tokens, keys, bool(traits.get("d_model")), self.STRINGS)
+        traits.setdefault("reserve", place)
         super().__init__(
             weights=w,
             tokens=[shown_piece(t) for t in tokens],
@@ -188,6 +216,7 @@ class CrossAttentionMap(AttentionMap):
                 super().__init__(missing=self.not_measured("seq2seq"), **traits)
                 return
             weights = found["cross"]
-            target, source = map(str, found["target"]), map(str, found["source"])
+            target = [str(token) for token in found["target"]]
+            source = [str(token) for token in found["source"]]
             traits = {"layer": len(weights), "head": 0, "query": 1, **traits}
         super().__init__(weights, list(target), list(source), causal=False, **traits)

@@ -28,6 +28,8 @@ COMMON_STRINGS: Strings = {
     "look_for_label": "Look for:",
     "logarithmic": "logarithmic scale",
     "picture": "The picture; its numbers are in the text below it.",
+    "one_seed": "{mean:.1f} (one seed)",
+    "seeds": "{mean:.1f} ± {sd:.1f} ({n:d} seeds)",
     "missing": "Not yet measured. {command}",
 }
 
@@ -47,6 +49,11 @@ def theme_css() -> str:
 
 def _file(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
+
+
+def measured(row: Mapping[str, Any], strings: Strings) -> str:
+    """A recorded mean as text: ``60.3 ± 0.4 (3 seeds)``, or ``60.3 (one seed)``."""
+    return fill(strings["one_seed" if row["n"] == 1 else "seeds"], row)
 
 
 class Array(traitlets.TraitType[Any, Any]):
@@ -107,7 +114,8 @@ class CourseWidget(anywidget.AnyWidget):
         known = {**COMMON_STRINGS, **self.STRINGS}
         if unknown := sorted(set(strings or {}) - set(known)):
             raise ValueError(f"{type(self).__name__} says nothing called {', '.join(unknown)}")
-        super().__init__(strings={**known, **(strings or {})}, reserve=list(self.HEIGHTS), **traits)
+        traits.setdefault("reserve", list(self.HEIGHTS))
+        super().__init__(strings={**known, **(strings or {})}, **traits)
 
     @classmethod
     def not_measured(cls, experiment: str) -> str:

@@ -29,6 +29,9 @@ function fill(template, n) {
   });
 }
 
+/** A recorded mean as text, with its spread over seeds. */
+const measured = (row, strings) => fill(strings[row.n === 1 ? "one_seed" : "seeds"], row);
+
 /** Softmax of one row; −∞ is masked; a row with nothing left is all zeros. */
 function softmax(scores) {
   const top = Math.max(...scores);
@@ -291,6 +294,7 @@ const course = (spec) => ({
       }
       draw();
     };
+    f.draw = draw; // for benchmarks: draw now
     model.on("change", changed);
     const watcher = new ResizeObserver(schedule);
     watcher.observe(picture);

@@ -33,12 +33,12 @@ export default course({
     };
     return (n, W) => {
       const words = f.get("tokens"), T = words.length, chosen = f.get("query") - 1;
-      const left = 8 + 7.2 * Math.max(...words.map((w) => [...w].length)), gap = W < 520 ? 12 : 28;
+      const wide = W >= 520, left = wide ? 8 + 7.2 * Math.max(...words.map((w) => [...w].length)) : 2, gap = wide ? 28 : 14;
       const size = Math.max(5, Math.floor((W - left - gap - 2) / (2 * T))), all = size >= 12, y = 28;
       box = { y, size, T };
       const rows = Array.from({ length: T }, (_, i) => rowAt(f.get, i)), mark = { row: chosen };
       const common = { y, size, rows: T, cols: T, hatch: f.hatch, mark };
-      heat(svg, "average", { ...common, x: left, value: (i, j) => (j > i ? null : 1 / (i + 1)), rowLabels: words.map((w, i) => (all || i === chosen ? w : "")), title: t("average") });
+      heat(svg, "average", { ...common, x: left, value: (i, j) => (j > i ? null : 1 / (i + 1)), rowLabels: wide ? words.map((w, i) => (all || i === chosen ? w : "")) : null, title: t("average") });
       heat(svg, "trained", { ...common, x: left + T * size + gap, value: (i, j) => (j > i ? null : rows[i][j]), title: t("trained") });
       // Under each column of the right-hand map, the word it stands for, if the row looks there.
       const x0 = left + T * size + gap, y0 = y + T * size;

@@ -27,10 +27,13 @@ class FromAverage(CourseWidget):
         tokens: the T tokens.
         strength: 0 to 2.
         query: the framed row, from 1.
+
+    Raises:
+        ValueError: the weights are not (T, T) for T tokens, or look ahead.
     """
 
     PARTS = ("heat.js",)
-    HEIGHTS = (520, 620)
+    HEIGHTS = (609, 621)
 
     weights = Array("float32", 2)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -67,6 +70,8 @@ class FromAverage(CourseWidget):
         w = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights)
         if w.shape != (len(tokens), len(tokens)):
             raise ValueError(f"weights of shape {w.shape} for {len(tokens)} tokens: (T, T) needed")
+        if np.triu(w, k=1).any():
+            raise ValueError("these weights look ahead: the map must be causal")
         traits.setdefault("query", len(tokens))
         super().__init__(weights=w, tokens=list(tokens), **traits)
 

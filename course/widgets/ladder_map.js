@@ -6,7 +6,7 @@ export default course({
     const step = row.mean === null || before === null ? null : row.mean - before;
     return {
       say: row.mean === null ? "none" : step === null ? "" : "step", rung, name: strings.names[rung - 1],
-      mean: row.mean, sd: row.sd, n: row.n, published: row.published,
+      mean: row.mean, published: row.published, measured: row.mean === null ? "" : measured(row, strings),
       step: step === null ? null : Math.abs(step), direction: strings[step !== null && step < 0 ? "better" : "worse"],
     };
   },

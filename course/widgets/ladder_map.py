@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from course.experiments import Records, load_records
-from course.widgets.base import CourseWidget, Strings
+from course.widgets.base import CourseWidget, Strings, measured
 
 
 class LadderMap(CourseWidget):
@@ -48,13 +48,10 @@ class LadderMap(CourseWidget):
             "+ LayerNorms: one block",
             "two blocks",
         ],
-        "readout": (
-            "Rung {rung:d}, {name}: {mean:.1f} ± {sd:.1f} over {n:d} seeds (published "
-            "{published:.1f})."
-        ),
+        "readout": ("Rung {rung:d}, {name}: perplexity {measured}, published {published:.1f}."),
         "readout_step": (
-            "Rung {rung:d}, {name}: {mean:.1f} ± {sd:.1f} over {n:d} seeds (published "
-            "{published:.1f}); {step:.1f} points {direction} the rung below."
+            "Rung {rung:d}, {name}: perplexity {measured}, published {published:.1f}; {step:.1f} "
+            "points {direction} the rung below."
         ),
         "readout_none": "Rung {rung:d}, {name}: not yet measured (published {published:.1f}).",
         "better": "better than",
@@ -80,7 +77,9 @@ class LadderMap(CourseWidget):
             "say": "none" if row["mean"] is None else "" if step is None else "step",
             "rung": self.rung,
             "name": self.strings["names"][self.rung - 1],
-            **{k: row[k] for k in ("mean", "sd", "n", "published")},
+            "mean": row["mean"],
+            "published": row["published"],
+            "measured": "" if row["mean"] is None else measured(row, self.strings),
             "step": None if step is None else abs(step),
             "direction": self.strings["better" if step is not None and step < 0 else "worse"],
         }

@@ -98,9 +98,7 @@ class MaskedSoftmaxRow(CourseWidget):
     def numbers(self) -> dict[str, Any]:
         """The weights (6,), what the masked keys get, and the same for every mask and dtype."""
         w = self._weights(self.dtype, self.mask)
-        leaks = {
-            d: [float(self._weights(d, m)[ALLOWED:].sum()) for m in MASKS] for d in DTYPES
-        }
+        leaks = {d: [float(self._weights(d, m)[ALLOWED:].sum()) for m in MASKS] for d in DTYPES}
         return {
             "say": "" if w.sum() else "empty",
             "dtype": self.dtype,

@@ -7,7 +7,7 @@ export default course({
     const r = chosen(get), text = get("strings")[get("warmup") ? "label_warmup" : "label_plain"].replace("{norm}", get("norm"));
     const label = text[0].toUpperCase() + text.slice(1);
     if (!r) return { say: "none", label };
-    return { say: "", label, mean: r.mean, sd: r.sd, n: r.n, published: r.published, ratio: r.gradient.at(-1) / r.gradient[0] };
+    return { say: "", label, mean: r.mean, published: r.published, measured: measured(r, get("strings")), ratio: r.gradient.at(-1) / r.gradient[0] };
   },
 
   controls: (get, t) => [

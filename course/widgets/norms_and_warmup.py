@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import traitlets
 
 from course.experiments import Records, load_records
-from course.widgets.base import CourseWidget, Strings
+from course.widgets.base import CourseWidget, Strings, measured
 
 
 def rows_of(records: Records) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ class NormsAndWarmup(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (848, 513)
+    HEIGHTS = (892, 513)
 
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
     norm = traitlets.Enum(["pre", "post"], "post").tag(sync=True)
@@ -64,8 +64,8 @@ class NormsAndWarmup(CourseWidget):
         "gradient": "gradient of W_o before any step",
         "block": "block",
         "readout": (
-            "{label}: perplexity {mean:.1f} ± {sd:.1f} over {n:d} seeds on held-out text "
-            "(published {published:.2f})."
+            "{label}: held-out perplexity {measured}, published {published:.1f}. Before any step "
+            "the last block’s gradient is {ratio:.2f} times the first’s."
         ),
         "readout_none": "{label}: not yet measured.",
         "label_warmup": "{norm}-norm with warm-up",
@@ -89,6 +89,8 @@ class NormsAndWarmup(CourseWidget):
         return {
             "say": "",
             "label": label,
-            **{k: r[k] for k in ("mean", "sd", "n", "published")},
+            "mean": r["mean"],
+            "published": r["published"],
+            "measured": measured(r, self.strings),
             "ratio": r["gradient"][-1] / r["gradient"][0],
         }

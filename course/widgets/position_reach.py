@@ -26,8 +26,8 @@ class PositionReach(CourseWidget):
         distance: how far apart query and key stand, 0 to 256.
         pair: which rotary pair, 1 to 16.
         head: which ALiBi head, 1 to 8.
-        perplexity: scheme → pairs ``(length, perplexity)``; by default the recorded ones. Empty: not
-            yet measured, and the widget says so.
+        perplexity: scheme → pairs ``(length, perplexity)``; by default the recorded ones. Empty:
+            not yet measured, and the widget says so.
     """
 
     PARTS = ("chart.js",)

@@ -30,7 +30,7 @@ class PronounMaps(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (817, 667)
+    HEIGHTS = (817, 687)
 
     weights = Array("float32", 3)
     scores = Array("float32", 2)
@@ -43,8 +43,9 @@ class PronounMaps(CourseWidget):
     STRINGS: ClassVar[Strings] = {
         "title": "Switch one adjective",
         "look_for": (
-            "block 1: filled and outlined bars agree but for the adjective’s own column, because "
-            "its query has not read the adjective yet. Block 2’s query has, and it turns."
+            "block 1: its query has not read the adjective, so outside the adjective’s own column "
+            "its scores are the same for all eight, and the weights only make room for it. Block "
+            "2’s query has read it, and turns."
         ),
         "picture": "Bars over the tokens of the sentence for each block, two adjectives compared.",
         "adjective": "adjective (filled)",

@@ -76,16 +76,14 @@ class Quiz(CourseWidget):
         "readout": "{right:d} of {total:d} answered, in {tries:d} tries.",
     }
 
-    def __init__(
-        self, questions: str | Path | Sequence[Mapping[str, Any]], **traits: Any
-    ) -> None:
+    def __init__(self, questions: str | Path | Sequence[Mapping[str, Any]], **traits: Any) -> None:
         read = read_questions(questions)
-        empty = {
+        empty: dict[str, Any] = {
             "answers": [-1] * len(read),
             "checked": [False] * len(read),
             "tries": [0] * len(read),
         }
-        self.HEIGHTS = (_height(read, 178, 36), _height(read, 161, 82))
+        empty["reserve"] = [_height(read, 178, 36), _height(read, 161, 82)]
         super().__init__(questions=read, **{**empty, **traits})
 
     def numbers(self) -> dict[str, Any]:

@@ -20,8 +20,8 @@ D_MIN, D_MAX = 4, WIDTH
 def queries_and_keys(seed: int) -> Floats:
     """The bank: q and k of four sequences of 64 tokens, unit-variance normal entries.
 
-    Returns (2, 4, 64, 1024) float64, q first; drawn by :func:`course.widgets.arithmetic.normals`, so
-    the page draws the same vectors itself.
+    Returns (2, 4, 64, 1024) float64, q first; drawn by :func:`course.widgets.arithmetic.normals`,
+    so the page draws the same vectors itself.
     """
     shape = (2, SEQUENCES, TOKENS, WIDTH)
     return normals(seed, 0, int(np.prod(shape))).reshape(shape)

@@ -124,7 +124,12 @@ CASES = [
         ],
         states=[
             {"temperature": t, "top_k": k, "top_p": p, "context": c}
-            for t, k, p, c in [(1.0, 0, 1.0, 0), (0.2, 40, 0.9, 1), (2.0, 3, 0.5, 0), (0.0, 0, 1.0, 1)]
+            for t, k, p, c in [
+                (1.0, 0, 1.0, 0),
+                (0.2, 40, 0.9, 1),
+                (2.0, 3, 0.5, 0),
+                (0.0, 0, 1.0, 1),
+            ]
         ],
     ),
     Case(
@@ -134,18 +139,12 @@ CASES = [
             Move("head", "0", lambda n: n["head"] == 0),
             Move("layer", "2", lambda n: n["layer"] == 2),
         ],
-        states=[{"layer": a, "head": b, "query": c} for a, b, c in [(1, 1, 1), (2, 0, 9), (2, 3, 5)]],
+        states=[
+            {"layer": a, "head": b, "query": c} for a, b, c in [(1, 1, 1), (2, 0, 9), (2, 3, 5)]
+        ],
     ),
     Case(
         "FromAverage(*some_causal_weights())",
-        moves=[
-            Move("at", 0.0, lambda n: abs(n["effective"] - n["average"]) < 1e-9),
-            Move("at", 0.5, lambda n: n["effective"] < n["average"]),
-        ],
-        states=[{"at": a} for a in (0.0, 0.25, 1.0)],
-    ),
-    Case(
-        "FromAverage(*one_map())",
         moves=[
             Move("strength", 0.0, lambda n: n["weight"] == pytest.approx(1 / 9)),
             Move("strength", 1.0, lambda n: n["effective"] < 6),

@@ -85,14 +85,16 @@ class Case:
 _NODE = """
 import { readFileSync, writeFileSync } from "node:fs";
 const { esm, states } = JSON.parse(readFileSync(process.argv[2]));
-const widget = (await import("data:text/javascript;base64," + Buffer.from(esm).toString("base64"))).default;
+const url = "data:text/javascript;base64," + Buffer.from(esm).toString("base64");
+const widget = (await import(url)).default;
 const out = [];
 for (const state of states) {
   const get = (name) => state[name];
   if (widget.prepare) for (const _ of widget.prepare(get));
   out.push(widget.numbers(get));
 }
-const plain = (_, v) => ArrayBuffer.isView(v) ? Array.from(v) : typeof v === "number" && !Number.isFinite(v) ? String(v) : v;
+const odd = (v) => typeof v === "number" && !Number.isFinite(v);
+const plain = (_, v) => (ArrayBuffer.isView(v) ? Array.from(v) : odd(v) ? String(v) : v);
 writeFileSync(process.argv[3], JSON.stringify(out, plain));
 """
 

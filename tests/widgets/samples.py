@@ -29,12 +29,6 @@ def some_causal_weights() -> tuple[Any, list[str]]:
     return weights[0, 0], tokens
 
 
-def one_map() -> tuple[Any, list[str]]:
-    """One causal map (9, 9) and nine tokens."""
-    weights, tokens = some_weights()
-    return weights[0, 0], tokens
-
-
 def some_cross_weights() -> tuple[Any, list[str], list[str]]:
     """Weights (6, 6) that run backwards, and two sentences."""
     scores = 5.0 * np.eye(6)[::-1]
@@ -58,7 +52,9 @@ def some_runs() -> list[dict[str, Any]]:
             "sd": 0.5,
             "n": 2,
             "published": mean + 0.25,
-            "loss": [[s, 2.5 + 4.5 * (s / 1000 + 0.15) ** -0.3 / 1.8 + up] for s in range(0, 1001, 25)],
+            "loss": [
+                [s, 2.5 + 4.5 * (s / 1000 + 0.15) ** -0.3 / 1.8 + up] for s in range(0, 1001, 25)
+            ],
             "gradient": [size * (1 + i / 20) for i in range(12)],
         }
         for norm, warmup, mean, up, size in [

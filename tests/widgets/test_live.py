@@ -149,7 +149,10 @@ def test_with_colabs_versions_the_page_is_alive(
     }
     spec.joinpath("kernel.json").write_text(json.dumps(kernel), encoding="utf-8")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share"))
-    versions = "import anywidget, IPython, ipywidgets as w; print(w.__version__, anywidget.__version__, IPython.__version__)"
+    versions = (
+        "import anywidget, IPython, ipywidgets\n"
+        "print(ipywidgets.__version__, anywidget.__version__, IPython.__version__)"
+    )
     cells = [versions, harness.IMPORTS, *[case.code for case in CASES]]
     notebook = harness.execute(cells, tmp_path, kernel="colab")
     assert notebook["cells"][0]["outputs"][0]["text"] == ["7.7.1 0.9.21 7.34.0\n"]

@@ -46,7 +46,9 @@ def run_frame(expression: str, given: object) -> object:
 def test_numbers_are_written_alike() -> None:
     values = [0.125, 0.375, 2.5, -2.5, -0.001, 1234567.891, 0.0, 1e-9, 0.9995, 99.95, 1e15, 1 / 3]
     given = [(v, d, g) for v in values for d in (0, 1, 2, 3) for g in (False, True)]
-    assert run_frame("given.map((a) => fixed(...a))", given) == [arithmetic.fixed(*a) for a in given]
+    assert run_frame("given.map((a) => fixed(...a))", given) == [
+        arithmetic.fixed(*a) for a in given
+    ]
 
 
 def test_templates_are_filled_alike() -> None:

@@ -81,8 +81,8 @@ def test_the_keyboard_alone_reaches_and_moves_everything(
         for _ in range(120):
             page.page.keyboard.press("Tab")
             inside = widget.root.evaluate(
-                "el => el.contains(document.activeElement) ? [document.activeElement.dataset.trait ??"
-                " document.activeElement.dataset.act ?? '', document.activeElement.type ?? ''] : null"
+                "el => { const a = document.activeElement; return el.contains(a) ?"
+                " [a.dataset.trait ?? a.dataset.act ?? '', a.type ?? ''] : null; }"
             )
             if inside is None:
                 break
@@ -99,8 +99,8 @@ def test_the_keyboard_alone_reaches_and_moves_everything(
                 assert widget.traits([name]) != before, f"arrow keys do not move {name}"
         names = set(
             widget.root.evaluate(
-                "el => [...el.querySelectorAll('[data-trait], [data-act]')].filter(e => !e.disabled)"
-                ".map(e => e.dataset.trait ?? e.dataset.act)"
+                "el => [...el.querySelectorAll('[data-trait], [data-act]')]"
+                ".filter(e => !e.disabled).map(e => e.dataset.trait ?? e.dataset.act)"
             )
         )
         assert names <= reachable, f"out of the keyboard's reach: {sorted(names - reachable)}"
@@ -115,7 +115,7 @@ def assert_named(widget: Widget) -> None:
         " !e.textContent.trim() && !e.getAttribute('aria-label')).map(e => e.outerHTML)"
     )
     assert unnamed == []
-    assert widget.root.locator("[role=status]").count() == 1
+    assert widget.root.locator(".cw-spoken[role=status]").count() == 1
     assert widget.root.evaluate(
         "el => [...el.querySelectorAll('[role=img]')].every(e => e.getAttribute('aria-label'))"
     )
@@ -135,7 +135,8 @@ def test_it_fits_a_phone(case: Case, site: str, browser: Any) -> None:
         )
         assert low == [], "touch targets under 44 px"
         outside = widget.root.evaluate(
-            "el => { const b = el.getBoundingClientRect(); return [...el.querySelectorAll('text, p, td, th')]"
+            "el => { const b = el.getBoundingClientRect();"
+            " return [...el.querySelectorAll('text, p, td, th')]"
             ".filter(e => e.textContent && e.getClientRects().length).filter(e => { const r = "
             "e.getBoundingClientRect(); return r.left < b.left - 1 || r.right > b.right + 1; })"
             ".map(e => e.textContent) }"
