@@ -7,14 +7,19 @@ they are. It can be interrupted and run again; where nothing changed it does not
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from course_book import assets, downloads, wheel
+from course_book import assets, downloads, toc, wheel
+from course_book.clean import plain
 from course_book.corpus import find_corpus
 from course_book.keys import (
     PACKAGE_KEY_VARIABLE,
@@ -23,31 +28,48 @@ from course_book.keys import (
     package_key,
     tree_hash,
 )
-from course_book.toc import notebooks_of
 from execute import chosen_parameters, execute, parser, report
+
+from course.files import atomic_write_text
 
 # Settings that change the pages: a build with others is another build.
 _VARIABLES = (downloads.REPOSITORY_VARIABLE, downloads.BOOK_VARIABLE, downloads.BRANCH_VARIABLE)
 _ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
 
 
-def pages_key(root: Path, notebooks: list[Path]) -> str:
+def pages_key(root: Path, notebooks: list[Path], contents: Path) -> str:
     """Hash of everything the pages are made from."""
     sources = files_below(root / "book", {"__pycache__", ".ipynb_checkpoints"})
     released = files_below(root / "exercises", {"__pycache__", ".ipynb_checkpoints"})
     executed = root / "_build" / "executed"
     copies = [executed / n.relative_to(root) for n in notebooks]
     settings = [f"{name}={os.environ.get(name, '')}" for name in _VARIABLES]
-    config = file_hash(root / "_config.yml", root / "_toc.yml", root / "pyproject.toml")
+    config = file_hash(root / "_config.yml", contents, root / "pyproject.toml")
     book, made = tree_hash([*sources, *released], root), tree_hash(copies, root)
     return "-".join([book, made, config, package_key(root), wheel.wheel_key(root), *settings])
 
 
-def build_pages(root: Path, notebooks: list[Path]) -> int:
+def troubles(output: str) -> list[str]:
+    """The warnings and errors in what Sphinx said; all of it where there is none."""
+    found = [line for line in output.splitlines() if re.search(r"WARNING:|ERROR:|Error\b", line)]
+    return found or output.splitlines()
+
+
+def table_of_contents(root: Path, answers: bool) -> Path:
+    """``_toc.yml``, or one in ``_build`` that has the model answers too."""
+    if not answers:
+        return root / "_toc.yml"
+    plain = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    slugs = [slug for found in downloads.exercises(root).values() for slug in found]
+    text = toc.as_yaml(toc.with_answers(plain, root, slugs))
+    return atomic_write_text(root / toc.ANSWERS_FILE, text)
+
+
+def build_pages(root: Path, notebooks: list[Path], contents: Path) -> int:
     """Run Jupyter Book on the executed copies; 0 where the pages are whole and without warnings."""
     build = root / "_build"
     stamp, unfinished = build / "pages.key", build / "pages.unfinished"
-    key = pages_key(root, notebooks)
+    key = pages_key(root, notebooks, contents)
     front = build / "html" / "index.html"
     if not unfinished.exists() and front.is_file():
         if stamp.is_file() and stamp.read_text(encoding="utf-8") == key:
@@ -60,7 +82,7 @@ def build_pages(root: Path, notebooks: list[Path]) -> int:
     unfinished.touch()
     stamp.unlink(missing_ok=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    options = ["-W", "-n", "--keep-going"]
+    options = ["-W", "-n", "--keep-going", "--toc", str(contents)]
     done = subprocess.run(
         [sys.executable, "-c", _ENTRY, "build", str(root), *options],
         cwd=root,
@@ -70,9 +92,11 @@ def build_pages(root: Path, notebooks: list[Path]) -> int:
         text=True,
         check=False,
     )
+    log = build / "pages.log"
+    log.write_text(plain(done.stdout), encoding="utf-8")
     if done.returncode or not front.is_file():
-        print(done.stdout, file=sys.stderr)
-        print("The pages were not built: see the warnings and errors above.", file=sys.stderr)
+        print("\n".join(troubles(plain(done.stdout))), file=sys.stderr)
+        print(f"\nThe pages were not built (all that Sphinx said: {log}).", file=sys.stderr)
         return done.returncode or 1
     stamp.write_text(key, encoding="utf-8")
     unfinished.unlink()
@@ -81,6 +105,12 @@ def build_pages(root: Path, notebooks: list[Path]) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     p = parser(__doc__)
+    p.add_argument(
+        "--solutions",
+        action="store_true",
+        default=os.environ.get("SOLUTIONS") == "1",
+        help="with the model answers as a last part, for an instructor (or SOLUTIONS=1)",
+    )
     p.add_argument("--prepare", action="store_true", help="fetch KaTeX and the fonts, nothing else")
     args = p.parse_args(argv)
     root: Path = args.root.resolve()
@@ -92,7 +122,8 @@ def main(argv: list[str] | None = None) -> int:
     except (assets.MissingTool, wheel.WheelError) as error:
         print(error, file=sys.stderr)
         return 1
-    notebooks = notebooks_of(root)
+    contents = table_of_contents(root, args.solutions)
+    notebooks = toc.notebooks_of(root, contents)
     state = find_corpus()
     if state.notice:
         print(state.notice, file=sys.stderr)
@@ -105,7 +136,7 @@ def main(argv: list[str] | None = None) -> int:
         force=args.force,
         timeout=args.timeout,
     )
-    status = report(outcomes) or build_pages(root, notebooks)
+    status = report(outcomes) or build_pages(root, notebooks, contents)
     if status == 0:
         html = root / "_build" / "html"
         print(f"\nThe book: {(html / 'index.html').as_uri()}")

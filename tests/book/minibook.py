@@ -63,7 +63,14 @@ def make(root: Path, toc: str) -> Path:
     for name in links:
         if (REPOSITORY / name).exists():
             (root / name).symlink_to(REPOSITORY / name)
-    for name in ("_ext", "_static", "_templates", "package.json", "package-lock.json"):
+    for name in (
+        "_ext",
+        "_static",
+        "_templates",
+        "package.json",
+        "package-lock.json",
+        "references.bib",
+    ):
         (root / "book" / name).symlink_to(REPOSITORY / "book" / name)
     (root / "_build").mkdir()  # KaTeX and the fonts are fetched once, for the real book
     (root / "_build" / "npm").symlink_to(assets.node_modules(REPOSITORY).parent)

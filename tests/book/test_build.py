@@ -164,6 +164,7 @@ def test_a_warning_fails_the_build_each_time(book: Path, cell: minibook.Cell, sa
         assert done.returncode != 0
         assert said in done.stdout
         assert "The pages were not built" in done.stdout
+        assert "reading sources" not in done.stdout, "the trouble only, not all that Sphinx says"
 
 
 def test_the_fallback_corpus_is_said_on_the_page(book: Path, tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
         return
     root, out = Path(app.srcdir), Path(app.outdir)
     env = app.env
-    notebooks = [Path(env.doc2path(d)) for d in sorted(env.found_docs) if swap.is_notebook(env, d)]
+    # model answers, where they are pages, are not for taking along
+    names = [d for d in sorted(env.found_docs) if d.startswith("book/")]
+    notebooks = [Path(env.doc2path(d)) for d in names if swap.is_notebook(env, d)]
     slugs = [slug for found in downloads.exercises(root).values() for slug in found]
     notebooks += [downloads.exercise_path(root, slug) for slug in slugs]
     downloads.write_downloads(notebooks, root, out, app.config.course_book_address)

@@ -46,7 +46,8 @@ class Figures:
 
     def __init__(self, app: Sphinx, pagename: str) -> None:
         self.pagename = pagename
-        self.files = {name: path for path, name in app.builder.images.items()}
+        self.images = app.builder.images
+        self.files = {name: path for path, name in self.images.items()}
         self.srcdir = Path(app.srcdir)
         self.count = 0
 
@@ -68,6 +69,7 @@ class Figures:
         if not svg.is_figure(text):
             return tag
         self.count += 1
+        self.images.pop(path, None)  # it need not be copied into the book as a file as well
         return svg.inline(text, alt, f"fig{self.count}")
 
 
@@ -219,6 +221,8 @@ def _executed(app: Sphinx, pagename: str, context: dict[str, Any]) -> None:
     stored = keys.stored(swap.executed(app.env, pagename))
     context["times"].append(f"{running_time(stored.get('seconds', 0.0))} to run")
     context["notice"] = stored.get("notice", "")
+    if not pagename.startswith("book/"):  # a model answer
+        return
     address: Address = app.config.course_book_address
     stem = pagename.rsplit("/", 1)[-1]
     context["downloads"] = {

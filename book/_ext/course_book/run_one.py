@@ -78,7 +78,8 @@ def _surroundings(job: Job, sockets: Path) -> None:
     spec.write_text(
         json.dumps(
             {
-                "argv": [*argv, "-f", "{connection_file}"],
+                # the kernel's own remarks (it was interrupted, …) are nothing a reader needs
+                "argv": [*argv, "--log-level=50", "-f", "{connection_file}"],
                 "display_name": "Python 3",
                 "language": "python",
             }

@@ -8,6 +8,7 @@ shows outputs that are not those of its code.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -17,6 +18,11 @@ from sphinx.errors import ExtensionError
 from course_book import keys
 from course_book.clean import VIEW
 
+_REGION = re.compile(
+    r"[ \t]*### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS[ \t]*\n?"
+    r"|[ \t]*### (?:BEGIN|END) SOLUTION[ \t]*\n?",
+    re.DOTALL,
+)
 _HIDING = {"remove-cell", "remove-input", "hide-cell", "hide-input"}
 COMMAND = "python book/_ext/build.py"
 
@@ -81,13 +87,14 @@ def quiet(notebook: str) -> str:
     """The executed notebook with its machinery out of a reader's way.
 
     The parameters are not shown (a page cannot change them); cells that do little but import are
-    folded.
+    folded; in a model answer, neither the hidden tests nor the marks round the answer are shown.
     """
     data = json.loads(notebook)
     for cell in data["cells"]:
         tags = cell["metadata"].setdefault("tags", [])
         if cell["cell_type"] != "code":
             continue
+        cell["source"] = _REGION.sub("", "".join(cell["source"])).strip("\n")
         if "parameters" in tags and "remove-cell" not in tags:
             tags.append("remove-cell")
         shown = any(VIEW in o.get("data", {}) for o in cell["outputs"])

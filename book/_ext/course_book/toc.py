@@ -87,28 +87,39 @@ def table(root: Path) -> dict[str, Any]:
     return toc
 
 
+ANSWERS = "Model answers"
+ANSWERS_FILE = Path("_build") / "toc-with-answers.yml"
+
+
+def with_answers(toc: dict[str, Any], root: Path, slugs: list[str]) -> dict[str, Any]:
+    """``toc`` with the model answers of these assignments as a last part, for an instructor."""
+    names = [f"solutions/{s}/{s}" for s in slugs if (root / f"solutions/{s}/{s}.ipynb").is_file()]
+    answers = {"caption": ANSWERS, "chapters": [{"file": name} for name in names]}
+    return {**toc, "parts": [*toc.get("parts", []), answers]} if names else toc
+
+
 def as_yaml(toc: dict[str, Any]) -> str:
     return _HEAD + yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
 
 
-def listed(root: Path) -> list[str]:
-    """The pages that ``_toc.yml`` lists, in order, the front page first.
+def listed(root: Path, toc_file: Path | str = "_toc.yml") -> list[str]:
+    """The pages that a table of contents lists, in order, the front page first.
 
     Raises
     ------
     ValueError
         If the file is not a table of contents of Jupyter Book.
     """
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    toc = yaml.safe_load((root / toc_file).read_text(encoding="utf-8"))
     if not isinstance(toc, dict) or toc.get("format") != "jb-book" or "root" not in toc:
-        raise ValueError("_toc.yml is not a table of contents (format: jb-book, with a root)")
+        raise ValueError(f"{toc_file} is not a table of contents (format: jb-book, with a root)")
     parts = toc.get("parts") or [{"chapters": toc.get("chapters", [])}]
     return [toc["root"], *(c["file"] for part in parts for c in part["chapters"])]
 
 
-def notebooks_of(root: Path) -> list[Path]:
-    """The notebooks among the pages that ``_toc.yml`` lists."""
-    paths = (root / f"{name}.ipynb" for name in listed(root))
+def notebooks_of(root: Path, toc_file: Path | str = "_toc.yml") -> list[Path]:
+    """The notebooks among the pages that a table of contents lists."""
+    paths = (root / f"{name}.ipynb" for name in listed(root, toc_file))
     return [path for path in paths if path.is_file()]
 
 
