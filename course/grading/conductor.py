@@ -180,7 +180,9 @@ class _Notebook:
         header, body = self._ask_worker({"do": "cell"}, source.encode(), self.limits.cell_seconds)
         error = header.get("error")
         stopped = isinstance(error, dict) and error.get("type") == "OutOfTime"
-        if not header.get("died") and not stopped:
+        if stopped:
+            self._end_worker()  # what the cell has started goes with it
+        elif not header.get("died"):
             self.history.append(source)
         outputs = self.budget.outputs(self.worker, body, error)
         return Outcome(outputs, error if isinstance(error, dict) else None)

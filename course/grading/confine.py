@@ -85,6 +85,13 @@ def become(uid: int | None) -> None:
     os.setresuid(uid, uid, uid)
 
 
+def drop_bounding_set() -> None:
+    """No program started from here on can have a capability. Takes the right to do so: call it
+    before `become`."""
+    for capability in range(LAST_CAPABILITY + 1):
+        _prctl(PR_CAPBSET_DROP, capability)  # fails for numbers past the kernel's last one
+
+
 def drop_privileges() -> None:
     """No capabilities, and no way to gain any.
 
@@ -92,14 +99,12 @@ def drop_privileges() -> None:
         ConfineError: a capability could not be dropped.
     """
     _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
-    for capability in range(LAST_CAPABILITY + 1):
-        _prctl(PR_CAPBSET_DROP, capability)  # fails past the kernel's last one, or when not held
     _check(_prctl(PR_SET_NO_NEW_PRIVS, 1), "giving up new privileges")
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "dropping the capabilities")
     with open("/proc/self/status") as status:
         for line in status:
-            if line.startswith(("CapEff", "CapPrm", "CapInh")) and int(line.split()[1], 16):
+            if line.startswith("Cap") and int(line.split()[1], 16):
                 raise ConfineError(f"capabilities are left: {line.strip()}")
 
 

@@ -178,6 +178,7 @@ def _become_role(
         os.dup2(err, 2)
         confine.close_all_but({0, 1, 2, channel})
         if isolated:
+            confine.drop_bounding_set()
             confine.become(uid)
             confine.allow_own_proc()
             confine.limit_resources(

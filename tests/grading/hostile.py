@@ -191,7 +191,7 @@ SEARCH = f"""import gc, linecache, os, sys
 word = "hidden-" + {SECRET.removeprefix("hidden-")!r}
 found = []
 def look(text, where):
-    if isinstance(text, str) and word in text and "word = " not in text:
+    if isinstance(text, str) and word in text and text != word and "word = " not in text:
         found.append(where)
 def everywhere():
     frame = sys._getframe()
