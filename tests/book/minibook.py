@@ -56,21 +56,16 @@ def notebook(path: Path, *cells: Cell) -> Path:
 def make(root: Path, toc: str) -> Path:
     """A book's root at ``root``: the real extension and package, ``toc`` as _toc.yml."""
     (root / "book").mkdir(parents=True)
-    shutil.copytree(
-        REPOSITORY / "course", root / "course", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    own = ("course", "book/_ext", "book/_static", "book/_templates")
+    for name in own:
+        shutil.copytree(
+            REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
     links = ("constraints.txt", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
     for name in links:
         if (REPOSITORY / name).exists():
             (root / name).symlink_to(REPOSITORY / name)
-    for name in (
-        "_ext",
-        "_static",
-        "_templates",
-        "package.json",
-        "package-lock.json",
-        "references.bib",
-    ):
+    for name in ("package.json", "package-lock.json", "references.bib"):
         (root / "book" / name).symlink_to(REPOSITORY / "book" / name)
     (root / "_build").mkdir()  # KaTeX and the fonts are fetched once, for the real book
     (root / "_build" / "npm").symlink_to(assets.node_modules(REPOSITORY).parent)

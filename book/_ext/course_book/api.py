@@ -61,6 +61,8 @@ def public(body: list[ast.stmt]) -> list[Definition]:
 def signature(node: Definition) -> str:
     """As a reader calls it; for a class, the arguments of its ``__init__`` or its fields."""
     if not isinstance(node, ast.ClassDef):
+        if any("property" in ast.unparse(d) for d in node.decorator_list):
+            return node.name + (f": {ast.unparse(node.returns)}" if node.returns else "")
         returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
         return _wrapped(node.name, _arguments(node.args), returns)
     for inner in node.body:
@@ -115,13 +117,20 @@ def _inline(text: str) -> list[nodes.Node]:
 
 
 def _described(docstring: str | None) -> list[nodes.Node]:
+    """A docstring: prose as paragraphs; lists of arguments, examples and the like as written."""
     if not docstring:
         return []
-    first, _, rest = inspect.cleandoc(docstring).partition("\n\n")
-    made: list[nodes.Node] = [nodes.paragraph("", "", *_inline(first))]
-    if rest.strip():
-        block = nodes.literal_block(rest, rest, language="none")
-        made.append(block)
+    made: list[nodes.Node] = []
+    for block in re.split(r"\n\s*\n", inspect.cleandoc(docstring)):
+        lines = block.splitlines()
+        is_prose = not any(re.match(r"\s|-{3}|>>>|[-*] ", line) for line in lines)
+        if (is_prose and not made) or (is_prose and not lines[0].endswith(":")):
+            made.append(nodes.paragraph("", "", *_inline(block.removesuffix("::"))))
+        elif made and isinstance(made[-1], nodes.literal_block):
+            text = f"{made[-1].astext()}\n\n{block}"
+            made[-1] = nodes.literal_block(text, text, language="none")
+        else:
+            made.append(nodes.literal_block(block, block, language="none"))
     return made
 
 
