@@ -6,9 +6,11 @@ they are. It can be interrupted and run again; where nothing changed it does not
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +67,28 @@ def table_of_contents(root: Path, answers: bool) -> Path:
     return atomic_write_text(root / toc.ANSWERS_FILE, text)
 
 
+def run_logged(command: list[str], log: Path, folder: Path, environment: dict[str, str]) -> int:
+    """Run a command with all it says in ``log``; nothing that it started outlives it.
+
+    Into a file, not a pipe: KaTeX's server survives a Sphinx that fails, and would hold a pipe open
+    for ever.
+    """
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            return process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+
+
 def build_pages(root: Path, notebooks: list[Path], contents: Path) -> int:
     """Run Jupyter Book on the executed copies; 0 where the pages are whole and without warnings."""
     build = root / "_build"
@@ -83,21 +107,16 @@ def build_pages(root: Path, notebooks: list[Path], contents: Path) -> int:
     stamp.unlink(missing_ok=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     options = ["-W", "-n", "--keep-going", "--toc", str(contents)]
-    done = subprocess.run(
-        [sys.executable, "-c", _ENTRY, "build", str(root), *options],
-        cwd=root,
-        env={**os.environ, "PATH": path, PACKAGE_KEY_VARIABLE: package_key(root)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
     log = build / "pages.log"
-    log.write_text(plain(done.stdout), encoding="utf-8")
-    if done.returncode or not front.is_file():
-        print("\n".join(troubles(plain(done.stdout))), file=sys.stderr)
+    environment = {**os.environ, "PATH": path, PACKAGE_KEY_VARIABLE: package_key(root)}
+    command = [sys.executable, "-c", _ENTRY, "build", str(root), *options]
+    status = run_logged(command, log, root, environment)
+    output = plain(log.read_text(encoding="utf-8", errors="replace"))
+    log.write_text(output, encoding="utf-8")
+    if status or not front.is_file():
+        print("\n".join(troubles(output)), file=sys.stderr)
         print(f"\nThe pages were not built (all that Sphinx said: {log}).", file=sys.stderr)
-        return done.returncode or 1
+        return status or 1
     stamp.write_text(key, encoding="utf-8")
     unfinished.unlink()
     return 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -179,3 +181,37 @@ def test_the_fallback_corpus_is_said_on_the_page(book: Path, tmp_path: Path) -> 
     text = page(book / "_build" / "html", "intro")
     assert ">True\n</pre>" in text
     assert '<p class="notice" role="note">' in text
+
+
+def test_what_a_failed_build_started_neither_holds_it_up_nor_outlives_it(tmp_path):
+    """As KaTeX's server does where Sphinx fails."""
+    started = tmp_path / "pid"
+    script = (
+        "import pathlib, subprocess, sys; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)']); "
+        f"pathlib.Path({str(started)!r}).write_text(str(child.pid)); "
+        "print('said'); sys.exit(3)"
+    )
+    code = (
+        "import os, pathlib, sys; sys.path.insert(0, 'book/_ext'); import build; "
+        f"log = pathlib.Path({str(tmp_path / 'log')!r}); "
+        f"status = build.run_logged([sys.executable, '-c', {script!r}], log, log.parent, "
+        "dict(os.environ)); print(status, log.read_text().strip())"
+    )
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "3 said", done.stderr
+    deadline = time.monotonic() + 10
+    while _runs(int(started.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _runs(int(started.read_text()))
+
+
+def _runs(pid: int) -> bool:
+    """Whether the process is there and no zombie."""
+    try:
+        return "(zombie)" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
