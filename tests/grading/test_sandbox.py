@@ -221,7 +221,7 @@ with WarmParent() as parent:
                 if above.is_relative_to("/root") and above != Path("/root"):
                     shown += ["--dir", str(above)]
             shown += ["--ro-bind", path, path]
-    command = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", *shown,
+    command = ["bwrap", "--dev-bind", "/", "/", *shown,
                "--bind", str(tmp_path), "/mnt", "setpriv", "--reuid=12345", "--regid=12345",
                "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
                sys.executable, "/mnt/as_user.py"]  # fmt: skip
