@@ -52,15 +52,18 @@ def generate(names: list[str]) -> dict[str, str]:
         config.CourseDirectory.release_directory = "exercises"
         config.CourseDirectory.db_url = f"sqlite:///{root / 'gradebook.db'}"
         for name in names:
-            shutil.copytree(SOURCE / name, root / "solutions" / name,
-                            ignore=shutil.ignore_patterns(*HIDDEN, ".ipynb_checkpoints",
-                                                          "__pycache__"))  # fmt: skip
+            shutil.copytree(
+                SOURCE / name,
+                root / "solutions" / name,
+                ignore=shutil.ignore_patterns(*HIDDEN, ".ipynb_checkpoints", "__pycache__"),
+            )
         api = NbGraderAPI(CourseDirectory(config=config), config=config)
         for name in names:
             result = api.generate_assignment(name, force=True, create=True)
             if not result["success"]:
-                raise RuntimeError(f"nbgrader could not release {name}: "
-                                   f"{result.get('error') or result.get('log')}")  # fmt: skip
+                raise RuntimeError(
+                    f"nbgrader could not release {name}: {result.get('error') or result.get('log')}"
+                )
         for path in sorted((root / "exercises").rglob("*")):
             if path.is_file():
                 relative = path.relative_to(root / "exercises").as_posix()
@@ -91,8 +94,9 @@ def main(argv: list[str]) -> int:
     known = slugs()
     unknown = [s for s in args.slugs if s not in known]
     if unknown:
-        print(f"error: no assignment {unknown[0]!r}; there are: {', '.join(known)}",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"error: no assignment {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr
+        )
         return 2
     names = args.slugs or known
     try:
@@ -109,16 +113,23 @@ def main(argv: list[str]) -> int:
     if not args.slugs and RELEASE.is_dir():  # folders of assignments that are no more
         old |= {
             p.relative_to(RELEASE).as_posix(): ""
-            for d in RELEASE.iterdir() if d.is_dir() and d.name not in known
-            for p in d.rglob("*") if p.is_file()
-        }  # fmt: skip
+            for d in RELEASE.iterdir()
+            if d.is_dir() and d.name not in known
+            for p in d.rglob("*")
+            if p.is_file()
+        }
     stale = sorted(k for k in fresh.keys() | old.keys() if fresh.get(k) != old.get(k))
     if args.check:
         for name in stale:
             print(f"exercises/{name} differs from what solutions/ gives:")
-            diff = difflib.unified_diff(old.get(name, "").splitlines(),
-                                        fresh.get(name, "").splitlines(),
-                                        "committed", "regenerated", lineterm="", n=1)  # fmt: skip
+            diff = difflib.unified_diff(
+                old.get(name, "").splitlines(),
+                fresh.get(name, "").splitlines(),
+                "committed",
+                "regenerated",
+                lineterm="",
+                n=1,
+            )
             print("\n".join(list(diff)[:12]))
         if stale:
             print("run: python solutions/regenerate.py")

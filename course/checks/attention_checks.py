@@ -87,17 +87,24 @@ def check_values(t: Trial, design: Design, lengths: Sequence[int], trials: int =
                 right = nearest(out, x, roles)
                 t.tensor(out, right.shape)
                 if not agree(out, right, 2e-5):
-                    raise Failure(f"With T = {T} and {_call(design.cls, args)} the values are wrong. "
-                                  f"{difference(out, right)}", example)  # fmt: skip
-            raise Failure("The values are wrong: no one reading of your parameters gives all the "
-                          "results.", example)  # fmt: skip
+                    raise Failure(
+                        f"With T = {T} and {_call(design.cls, args)} the values are wrong. "
+                        f"{difference(out, right)}",
+                        example,
+                    )
+            raise Failure(
+                "The values are wrong: no one reading of your parameters gives all the results.",
+                example,
+            )
 
 
 def unreadable(target: Target) -> str:
     """The sentence for a module whose parameters fit no reading."""
     shapes = ", ".join(f"{n} {tuple(p.shape)}" for n, p in target.parameters) or "none"
-    return ("Your module's parameters do not fit: exactly one matrix each for queries, keys and "
-            f"values (and the output projection, where there is one). Found: {shapes}.")  # fmt: skip
+    return (
+        "Your module's parameters do not fit: exactly one matrix each for queries, keys and "
+        f"values (and the output projection, where there is one). Found: {shapes}."
+    )
 
 
 def _call(cls: str, args: Sequence[int]) -> str:
@@ -126,8 +133,12 @@ def smallest_module_example(t: Trial, design: Design) -> CounterExample | None:
                 right = nearest(out, x[None], roles)
             except SubjectError:
                 return None
-            parts = [("x", x), *[(n, p) for n, p in target.parameters][:4],
-                     ("yours", out[0]), ("expected", right[0])]  # fmt: skip
+            parts = [
+                ("x", x),
+                *[(n, p) for n, p in target.parameters][:4],
+                ("yours", out[0]),
+                ("expected", right[0]),
+            ]
             return CounterExample(f"{_call(design.cls, args)} on x with T = {T}", parts)
     return None
 
@@ -141,9 +152,12 @@ def _plain_values(t: Trial) -> Callable[[str, Tensor], Tensor]:
 
 
 def find_faults(
-    t: Trial, design: Design, exercise: Exercise, lengths: Sequence[int] = (2, 5, 4),
+    t: Trial,
+    design: Design,
+    exercise: Exercise,
+    lengths: Sequence[int] = (2, 5, 4),
     also: Mapping[str, Fault] | None = None,
-) -> list[Finding]:  # fmt: skip
+) -> list[Finding]:
     """Which named faults, one or two at a time, give exactly the learner's results."""
     args, C = design.sizes(t)
     target = build(t, design.cls, args)
@@ -156,7 +170,7 @@ def find_faults(
     if matching(outs, xs, roles, RIGHT):
         return []
     values = dict(d_model=C, d_head=roles.wq.shape[-1], n_heads=roles.wq.shape[1])
-    values["ratio"] = round((C / values["d_head"]) ** 0.5, 2)  # type: ignore[assignment]
+    values["ratio"] = round((C / values["d_head"]) ** 0.5, 2)
     known = {n: FAULTS[n] for n in design.faults} | dict(also or {})
     for name, fault in known.items():
         if matching(outs, xs, roles, fault):
@@ -192,9 +206,7 @@ def several_heads_dropout_seen(dropped: Tensor, kept: Tensor) -> str:
     return "weights" if typical <= 5 else "elements"
 
 
-def weight_dropout_seen(
-    outs: Tensor, kept: Tensor, p: float
-) -> str:  # fmt: skip
+def weight_dropout_seen(outs: Tensor, kept: Tensor, p: float) -> str:
     """What a head in training did to T = 1 results: ``outs`` (N, D), undropped ``kept`` (N, D).
 
     Returns:

@@ -63,8 +63,10 @@ def folder() -> Path:
     """
     path = Path(course.__file__).resolve().parent.parent / "tests" / "checks" / "bank"
     if not path.is_dir():
-        raise ValueError(f"there is no bank at {path}: it is in the repository, not in the wheel; "
-                         "give --bank DIR")  # fmt: skip
+        raise ValueError(
+            f"there is no bank at {path}: it is in the repository, not in the wheel; "
+            "give --bank DIR"
+        )
     return path
 
 
@@ -112,8 +114,9 @@ def judge(entry: Entry, seeds: list[int]) -> Verdict:
     for seed in seeds:
         with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            report = grade_source(exercise, source, str(entry.path), seed=seed,
-                                  function=entry.function)  # fmt: skip
+            report = grade_source(
+                exercise, source, str(entry.path), seed=seed, function=entry.function
+            )
         full = report.score == report.max_score
         said = [f.mistake for f in report.findings]
         if entry.right and not full:
@@ -164,9 +167,11 @@ def summary(verdicts: list[Verdict], seconds: float) -> str:
     for slug in dict.fromkeys(v.entry.slug for v in verdicts):
         w = [v for v in wrong if v.entry.slug == slug]
         r = [v for v in right if v.entry.slug == slug]
-        lines.append(f"{slug:<20} wrong {sum(v.ok for v in w):>3} of {len(w):>3} caught, "
-                     f"{sum(v.own for v in w):>3} with their own sentence; "
-                     f"right {sum(v.ok for v in r):>3} of {len(r):>3} passed")  # fmt: skip
+        lines.append(
+            f"{slug:<20} wrong {sum(v.ok for v in w):>3} of {len(w):>3} caught, "
+            f"{sum(v.own for v in w):>3} with their own sentence; "
+            f"right {sum(v.ok for v in r):>3} of {len(r):>3} passed"
+        )
     for v in verdicts:
         if not v.ok:
             what = "RIGHT ANSWER LOST POINTS" if v.entry.right else "WRONG ANSWER PASSED"
@@ -176,9 +181,11 @@ def summary(verdicts: list[Verdict], seconds: float) -> str:
         lines.append(f"without their own sentence ({len(general)}):")
         lines += [f"  {v.entry.name}: {v.notes[0]}" for v in general]
     share = sum(v.own for v in wrong) / max(1, len(wrong))
-    lines.append(f"{len(wrong)} wrong: {sum(v.ok for v in wrong)} caught, {share:.0%} with their "
-                 f"own sentence; {len(right)} right: {sum(v.ok for v in right)} passed; "
-                 f"{seconds:.0f} s")  # fmt: skip
+    lines.append(
+        f"{len(wrong)} wrong: {sum(v.ok for v in wrong)} caught, {share:.0%} with their "
+        f"own sentence; {len(right)} right: {sum(v.ok for v in right)} passed; "
+        f"{seconds:.0f} s"
+    )
     return "\n".join(lines)
 
 
@@ -196,8 +203,9 @@ def main(argv: list[str]) -> int:
         description="Grade every answer of the bank; exit 0 where the gate holds.",
     )
     parser.add_argument("--exercise", help="only this slug")
-    parser.add_argument("--seeds", type=int, default=1,
-                        help="grade each right answer this often (default 1)")  # fmt: skip
+    parser.add_argument(
+        "--seeds", type=int, default=1, help="grade each right answer this often (default 1)"
+    )
     parser.add_argument("--wrong-seeds", type=int, default=1, help="and each wrong one this often")
     parser.add_argument("--seed", type=int, help="the first seed (default: a fresh one)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
@@ -214,9 +222,13 @@ def main(argv: list[str]) -> int:
         bank = args.bank or folder()
         first = secrets.randbits(30) if args.seed is None else args.seed
         begin = time.perf_counter()
-        verdicts = run(bank, slug=args.exercise, jobs=args.jobs,
-                       seeds=[first + i for i in range(args.seeds)],
-                       wrong_seeds=[first + i for i in range(args.wrong_seeds)])  # fmt: skip
+        verdicts = run(
+            bank,
+            slug=args.exercise,
+            jobs=args.jobs,
+            seeds=[first + i for i in range(args.seeds)],
+            wrong_seeds=[first + i for i in range(args.wrong_seeds)],
+        )
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -38,8 +38,8 @@ def main(argv: list[str]) -> int:
         prog="python -m course check",
         description="Grade a file with the checks of an exercise. Exit 0 only on full marks.",
         epilog=f"Exercises: {', '.join(registry.SLUGS)}. "
-               "`check bank` runs the bank of right and wrong answers.",
-    )  # fmt: skip
+        "`check bank` runs the bank of right and wrong answers.",
+    )
     parser.add_argument("exercise", help="a slug, or slug:function for one function of it")
     parser.add_argument("file", type=Path, help="a .py file, or a notebook")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")

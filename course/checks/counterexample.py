@@ -59,8 +59,10 @@ class CounterExample:
                 body += f"<tr>{tds}</tr>"
             cells.append(f"<table><caption>{html.escape(label)}</caption>{body}</table>")
         inner = "".join(cells)
-        return (f'<figure class="course-example"><figcaption>{html.escape(self.caption)}'
-                f"</figcaption><div>{inner}</div></figure>")  # fmt: skip
+        return (
+            f'<figure class="course-example"><figcaption>{html.escape(self.caption)}'
+            f"</figcaption><div>{inner}</div></figure>"
+        )
 
 
 def _wrong(yours: Tensor | None, expected: Tensor | None, i: int, j: int) -> bool:
@@ -72,7 +74,7 @@ def _wrong(yours: Tensor | None, expected: Tensor | None, i: int, j: int) -> boo
 
 def as_rows(value: Tensor) -> list[list[float]]:
     """A tensor as rows: leading dimensions of size 1 dropped, further ones stacked."""
-    t = value.to(torch.float64) if value.dtype != torch.bool else value.to(torch.float64)
+    t = value.to(torch.float64)
     if t.dim() < 2:
         t = t.reshape(1, -1)
     return t.reshape(-1, t.shape[-1]).tolist()

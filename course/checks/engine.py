@@ -93,9 +93,7 @@ class Exercise:
         def add(run: Callable[[Trial], None]) -> Callable[[Trial], None]:
             if any(p.name == name for p in self.properties):
                 raise ValueError(f"{self.slug} has two properties called {name!r}")
-            self.properties.append(
-                Property(name, title, points, function or self.names[0], run)
-            )
+            self.properties.append(Property(name, title, points, function or self.names[0], run))
             return run
 
         return add
@@ -123,8 +121,9 @@ class Trial:
 
     def __init__(self, exercise: Exercise, subject: Subject, seed: int, salt: str) -> None:
         self.exercise, self.subject, self.seed = exercise, subject, seed
-        self.rng = torch.Generator().manual_seed((seed * 1_000_003 + zlib.crc32(salt.encode()))
-                                                 % 2**63)  # fmt: skip
+        self.rng = torch.Generator().manual_seed(
+            (seed * 1_000_003 + zlib.crc32(salt.encode())) % 2**63
+        )
         self._made = 0
 
     # -- random inputs
@@ -161,11 +160,14 @@ class Trial:
         """The value, once it is known to be a tensor of this shape."""
         if not isinstance(value, Tensor):
             kind = value.get("$opaque") if isinstance(value, dict) else type(value).__name__
-            raise Failure(f"{what} should be a tensor of shape {tuple(shape)}; yours is a {kind}"
-                          + (": is a return missing?" if value is None else "."))  # fmt: skip
+            raise Failure(
+                f"{what} should be a tensor of shape {tuple(shape)}; yours is a {kind}"
+                + (": is a return missing?" if value is None else ".")
+            )
         if tuple(value.shape) != tuple(shape):
-            raise Failure(f"{what} should have shape {tuple(shape)}; yours has "
-                          f"{tuple(value.shape)}.")  # fmt: skip
+            raise Failure(
+                f"{what} should have shape {tuple(shape)}; yours has {tuple(value.shape)}."
+            )
         return value
 
     def close(self, actual: Any, expected: Tensor, message: str, tol: float = 1e-5) -> None:
@@ -199,8 +201,10 @@ def difference(actual: Tensor, expected: Tensor) -> str:
     gap = (a - e).abs().nan_to_num(0.0)
     where = torch.unravel_index(gap.argmax(), gap.shape) if gap.dim() else ()
     at = ", ".join(str(int(i)) for i in where)
-    return (f"The largest difference is {float(gap.max()):.3g}, at [{at}]: yours {float(a[where]):.4g},"
-            f" expected {float(e[where]):.4g}.")  # fmt: skip
+    return (
+        f"The largest difference is {float(gap.max()):.3g}, at [{at}]: yours {float(a[where]):.4g},"
+        f" expected {float(e[where]):.4g}."
+    )
 
 
 @dataclass
@@ -243,15 +247,20 @@ class Report:
             "score": self.score,
             "max_score": self.max_score,
             "checks": [
-                {"name": o.property.name, "passed": o.passed, "points": o.property.points,
-                 "earned": o.property.points if o.passed else 0, "message": o.message}
+                {
+                    "name": o.property.name,
+                    "passed": o.passed,
+                    "points": o.property.points,
+                    "earned": o.property.points if o.passed else 0,
+                    "message": o.message,
+                }
                 for o in self.outcomes
             ],
             "diagnosis": [f.sentence for f in self.findings],
             "mistakes": [f.mistake for f in self.findings],
             "counter_example": example.as_text() if example else None,
             "seed": self.seed,
-        }  # fmt: skip
+        }
 
 
 @contextlib.contextmanager
@@ -373,8 +382,11 @@ def _try(exercise: Exercise, subject: Subject, p: Property, seed: int) -> Outcom
     except SubjectError as error:
         return Outcome(p, False, f"Your code raised {error}")
     except Exception as error:  # a learner's odd result must not stop the others
-        return Outcome(p, False, "This check could not make sense of your result "
-                                 f"({type(error).__name__}: {error}).")  # fmt: skip
+        return Outcome(
+            p,
+            False,
+            f"This check could not make sense of your result ({type(error).__name__}: {error}).",
+        )
     return Outcome(p, True, p.title)
 
 
@@ -393,8 +405,16 @@ def _diagnose(
                         found.setdefault(finding.mistake, finding)
                 except OutOfTime:
                     raise
-                except (Failure, SubjectError, RuntimeError, ValueError, IndexError, TypeError,
-                        KeyError, AttributeError):  # fmt: skip
+                except (
+                    Failure,
+                    SubjectError,
+                    RuntimeError,
+                    ValueError,
+                    IndexError,
+                    TypeError,
+                    KeyError,
+                    AttributeError,
+                ):
                     continue  # this diagnoser cannot read the result; the failed checks remain
     except OutOfTime:
         pass  # what was found so far is still true

@@ -21,10 +21,17 @@ def results(t: Trial, on: str, cases: Sequence[Case], **options: Any) -> list[An
 
 
 def check_values(
-    t: Trial, on: str, cases: Sequence[Case], right: Oracle, *, said: Callable[[Case], str],
-    small: Iterable[Case] = (), labels: Sequence[str] = (), tol: float = 1e-5,
+    t: Trial,
+    on: str,
+    cases: Sequence[Case],
+    right: Oracle,
+    *,
+    said: Callable[[Case], str],
+    small: Iterable[Case] = (),
+    labels: Sequence[str] = (),
+    tol: float = 1e-5,
     loosen: Sequence[int] = (0,),
-) -> None:  # fmt: skip
+) -> None:
     """Raise `Failure`, with a small counter-example, where a result differs from the oracle's.
 
     Args:
@@ -46,9 +53,14 @@ def check_values(
 
 
 def example(
-    t: Trial, on: str, small: Iterable[Case], right: Oracle, labels: Sequence[str],
-    tol: float = 1e-5, loosen: Sequence[int] = (0,),
-) -> CounterExample | None:  # fmt: skip
+    t: Trial,
+    on: str,
+    small: Iterable[Case],
+    right: Oracle,
+    labels: Sequence[str],
+    tol: float = 1e-5,
+    loosen: Sequence[int] = (0,),
+) -> CounterExample | None:
     """The smallest case on which the learner's result differs."""
 
     def wrong(case: Case) -> bool:
@@ -70,17 +82,27 @@ def example(
 
 
 def find_variants(
-    t: Trial, exercise: Exercise, on: str, cases: Sequence[Case], right: Oracle,
-    variants: Mapping[str, Oracle], *, tol: float = 1e-5, **values: Any,
-) -> list[Finding]:  # fmt: skip
+    t: Trial,
+    exercise: Exercise,
+    on: str,
+    cases: Sequence[Case],
+    right: Oracle,
+    variants: Mapping[str, Oracle],
+    *,
+    tol: float = 1e-5,
+    **values: Any,
+) -> list[Finding]:
     """The first named wrong oracle that gives the learner's result for every case.
 
     A case for which the learner's code raises is left out; one for which a wrong oracle cannot be
     computed rules that oracle out.
     """
     replies = t.subject.run([{"op": "call", "on": on, "args": list(c)} for c in cases])
-    seen = [(c, r["value"]) for c, r in zip(cases, replies, strict=True)
-            if isinstance(r.get("value"), Tensor)]  # fmt: skip
+    seen = [
+        (c, r["value"])
+        for c, r in zip(cases, replies, strict=True)
+        if isinstance(r.get("value"), Tensor)
+    ]
     if not seen or all(agree(out, right(*c), tol) for c, out in seen):
         return []
     for name, oracle in variants.items():

@@ -46,8 +46,10 @@ def subject_of(exercise: Exercise, things: Sequence[Any], function: str | None) 
     if len(things) == 1 and isinstance(things[0], Subject):
         return things[0]
     if len(things) != len(names):
-        raise TypeError(f"{exercise.slug} wants {len(names)} object(s), in this order: "
-                        f"{', '.join(names)}; got {len(things)}")  # fmt: skip
+        raise TypeError(
+            f"{exercise.slug} wants {len(names)} object(s), in this order: "
+            f"{', '.join(names)}; got {len(things)}"
+        )
     first = as_subject(things[0], names[0])
     if not isinstance(first, LocalSubject) or len(things) == 1:
         return first
@@ -77,8 +79,9 @@ def self_check(slug: str, *things: Any, seed: int | None = None) -> SelfCheck:
     """
     exercise, function = registry.find(slug)
     subject = subject_of(exercise, things, function)
-    report = grade(exercise, subject, seed=fresh_seed() if seed is None else seed,
-                   function=function)  # fmt: skip
+    report = grade(
+        exercise, subject, seed=fresh_seed() if seed is None else seed, function=function
+    )
     return SelfCheck(report, exercise.title)
 
 
@@ -105,17 +108,26 @@ def points(
     subject = subject_of(exercise, things, function)
     seed = fresh_seed()
     further = [
-        Property(f"extra-{i}", (f.__doc__ or f.__name__).strip(), 0, exercise.names[0], f)
+        Property(
+            f"extra-{i}", (f.__doc__ or f.__name__).strip(), 0, function or exercise.names[0], f
+        )
         for i, f in enumerate(extra)
     ]
     earned: float | None = None
     for k in range(trials):
-        report = grade(exercise, subject, seed=seed + k, function=function, only=checks,
-                       extra=further if k == 0 else ())  # fmt: skip
+        report = grade(
+            exercise,
+            subject,
+            seed=seed + k,
+            function=function,
+            only=checks,
+            extra=further if k == 0 else (),
+        )
         for listener in LISTENERS:
             listener(report.as_dict())
-        lost_extra = any(o.property.name.startswith("extra-") and not o.passed
-                         for o in report.outcomes)  # fmt: skip
+        lost_extra = any(
+            o.property.name.startswith("extra-") and not o.passed for o in report.outcomes
+        )
         now = 0.0 if lost_extra else float(report.score)
         earned = now if earned is None else min(earned, now)
         if not quiet and (now < report.max_score or k == trials - 1):
@@ -145,7 +157,8 @@ _STYLE = """<style>
 .course-check caption{text-align:left;font-weight:600;padding:.2em 0}
 .course-check th,.course-check td{text-align:left;padding:.25em .7em;vertical-align:top;
 border-top:1px solid color-mix(in srgb,currentColor 25%,transparent)}
-.course-check .course-no,.course-check .course-wrong{color:var(--course-wrong,#b91c1c);font-weight:600}
+.course-check .course-no,.course-check .course-wrong
+{color:var(--course-wrong,#b91c1c);font-weight:600}
 @media (prefers-color-scheme:dark){.course-check .course-no,.course-check .course-wrong
 {color:var(--course-wrong,#ff8a8a)}}
 .course-example{margin:.5em 0}.course-example div{display:flex;flex-wrap:wrap;gap:1.2em}
@@ -160,9 +173,11 @@ def as_html(report: Report, title: str) -> str:
         said = "passed" if o.passed else "not yet"
         mark = f"{'✓' if o.passed else '✗'} {said}"
         css = "course-yes" if o.passed else "course-no"
-        rows += (f'<tr><th scope="row">{html.escape(o.property.name)}</th>'
-                 f'<td class="{css}">{mark}</td><td>{o.property.points if o.passed else 0} / '
-                 f"{o.property.points}</td><td>{html.escape(o.message)}</td></tr>")  # fmt: skip
+        rows += (
+            f'<tr><th scope="row">{html.escape(o.property.name)}</th>'
+            f'<td class="{css}">{mark}</td><td>{o.property.points if o.passed else 0} / '
+            f"{o.property.points}</td><td>{html.escape(o.message)}</td></tr>"
+        )
     caption = f"{html.escape(title)}: {report.score} of {report.max_score} points"
     parts = [
         _STYLE,
@@ -174,6 +189,8 @@ def as_html(report: Report, title: str) -> str:
         items = "".join(f"<li>{html.escape(f.sentence)}</li>" for f in report.findings)
         parts.append(f"<p><strong>What it looks like</strong></p><ul>{items}</ul>")
     if report.example is not None:
-        parts.append("<p><strong>The smallest input found where it differs</strong></p>"
-                     + report.example.as_html())  # fmt: skip
+        parts.append(
+            "<p><strong>The smallest input found where it differs</strong></p>"
+            + report.example.as_html()
+        )
     return f'<div class="course-check" role="group">{"".join(parts)}</div>'

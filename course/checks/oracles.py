@@ -54,13 +54,26 @@ def weigh(scores: Tensor, fault: Fault, batch_axis: int = -4) -> Tensor:
     T, S = scores.shape[-2:]
     i, j = torch.arange(T)[:, None], torch.arange(S)[None, :]
     may = {
-        "causal": j <= i, "none": j >= 0, "future": j >= i, "strict": j < i, "ahead": j <= i + 1,
-        "inverted": j > i, "strict_zero": j < i,
-    }.get(fault.mask, j <= i)  # fmt: skip
+        "causal": j <= i,
+        "none": j >= 0,
+        "future": j >= i,
+        "strict": j < i,
+        "ahead": j <= i + 1,
+        "inverted": j > i,
+        "strict_zero": j < i,
+    }.get(fault.mask, j <= i)
     may = may.expand(T, S)
     axis = {"keys": -1, "queries": -2, "heads": -3, "batch": batch_axis}[fault.axis]
-    fills = {"zero": 0.0, "minus1": -1.0, "minus10": -10.0, "minus100": -100.0, "1e-9": 1e-9,
-             "-1e-9": -1e-9, "minus1e4": -1e4, "one": 1.0}  # fmt: skip
+    fills = {
+        "zero": 0.0,
+        "minus1": -1.0,
+        "minus10": -10.0,
+        "minus100": -100.0,
+        "1e-9": 1e-9,
+        "-1e-9": -1e-9,
+        "minus1e4": -1e4,
+        "one": 1.0,
+    }
     if fault.mask == "after":
         w = _softmax(scores, axis, fault) * may
     elif fault.mask in fills:
@@ -93,7 +106,7 @@ def _softmax(scores: Tensor, axis: int, fault: Fault) -> Tensor:
     raise ValueError(fault.weights)
 
 
-def attend(x: Tensor, r: Roles, fault: Fault = Fault()) -> Tensor:  # noqa: B008 - it is frozen
+def attend(x: Tensor, r: Roles, fault: Fault = Fault()) -> Tensor:
     """Causal self-attention (or a faulty one). x (B, T, C) → (K, B, T, H·D or C)."""
     B, T, C = x.shape
     _, H, _, D = r.wq.shape
@@ -104,8 +117,9 @@ def attend(x: Tensor, r: Roles, fault: Fault = Fault()) -> Tensor:  # noqa: B008
         wv, bv = wk, bk
     elif fault.roles == "shared_qv":
         wv, bv = wq, bq
-    q, k, v = (_project(x, w, b, fault.split)
-               for w, b in ((wq, bq), (wk, bk), (wv, bv)))  # (K, B, H, T, D)
+    q, k, v = (
+        _project(x, w, b, fault.split) for w, b in ((wq, bq), (wk, bk), (wv, bv))
+    )  # (K, B, H, T, D)
     scores = q @ k.transpose(-2, -1) * factor(fault.scale, C, D, H, T)
     weights = weigh(scores, fault)
     if fault.weights == "divided_after":

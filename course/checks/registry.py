@@ -51,9 +51,9 @@ def find(name: str) -> tuple[Exercise, str | None]:
 
 def _load(module: str, name: str) -> Callable[[], Exercise]:
     def load() -> Exercise:
-        found = resolve_name(f"course.checks.exercises.{module}:{name}")
+        found = resolve_name(f"course.checks.assignments.{module}:{name}")
         if not isinstance(found, Exercise):
-            raise TypeError(f"course.checks.exercises.{module}.{name} is no Exercise")
+            raise TypeError(f"course.checks.assignments.{module}.{name} is no Exercise")
         return found
 
     return load

@@ -88,9 +88,7 @@ def multi_head_roles(
     return _gather(parameters, d_model, n_heads, d_model // n_heads, output)
 
 
-def _gather(
-    parameters: Sequence[Named], C: int, H: int, D: int, output: bool
-) -> Roles | None:  # fmt: skip
+def _gather(parameters: Sequence[Named], C: int, H: int, D: int, output: bool) -> Roles | None:
     tensors = pair_biases(parameters)
     found: list[tuple[list[Slice], Slice | None]] = []
     seen: set[tuple[float, ...]] = set()
@@ -119,16 +117,19 @@ def _gather(
 
     def stack(i: int, part: int) -> Tensor:
         items = [f[0][i][part] for f in found]
-        return torch.stack([zero.to(f[0][0][0]) if v is None else v
-                            for v, f in zip(items, found, strict=True)])  # fmt: skip
+        return torch.stack(
+            [zero.to(f[0][0][0]) if v is None else v for v, f in zip(items, found, strict=True)]
+        )
 
     wo = bo = None
     if output:
         wo = torch.stack([o[0] for _, o in found if o is not None])
-        bo = torch.stack([zero_o.to(o[0]) if o[1] is None else o[1]
-                          for _, o in found if o is not None])  # fmt: skip
-    return Roles(stack(0, 0), stack(1, 0), stack(2, 0), stack(0, 1), stack(1, 1), stack(2, 1),
-                 wo, bo)  # fmt: skip
+        bo = torch.stack(
+            [zero_o.to(o[0]) if o[1] is None else o[1] for _, o in found if o is not None]
+        )
+    return Roles(
+        stack(0, 0), stack(1, 0), stack(2, 0), stack(0, 1), stack(1, 1), stack(2, 1), wo, bo
+    )
 
 
 Triple = tuple[str, Tensor, Tensor | None]
@@ -198,8 +199,7 @@ def _read(
         bias = None
         if b is not None and b.numel() == n * H * D:
             bias = b.reshape(sizes).permute(back)
-        return [(parts[:, i].transpose(0, 1), None if bias is None else bias[i])
-                for i in range(n)]  # fmt: skip
+        return [(parts[:, i].transpose(0, 1), None if bias is None else bias[i]) for i in range(n)]
     full = ("n", "h", "c", "d")
     size = {"n": n, "h": H, "c": C, "d": D}
     kept = [a for a in full if size[a] > 1 or w.dim() == 4]
@@ -231,8 +231,11 @@ def _per_head(tensors: list[Triple], C: int, H: int, D: int) -> Iterator[list[Sl
             if len(parts) != 3 * H:
                 continue
             for by_head in (True, False):
-                table = ([[parts[h * 3 + r] for h in range(H)] for r in range(3)] if by_head
-                         else [[parts[r * H + h] for h in range(H)] for r in range(3)])  # fmt: skip
+                table = (
+                    [[parts[h * 3 + r] for h in range(H)] for r in range(3)]
+                    if by_head
+                    else [[parts[r * H + h] for h in range(H)] for r in range(3)]
+                )
                 joined = [_join(row, D) for row in table]
                 yield from (list(p) for p in itertools.permutations(joined))
 

@@ -14,8 +14,15 @@ from typing import Any
 from course.checks.subject import Subject
 
 ALWAYS_ALLOWED = ("course.checks", "course.notation")
-DYNAMIC = ("importlib.import_module", "__import__", "getattr", "eval", "exec",
-           "builtins.__import__", "sys.modules")  # fmt: skip
+DYNAMIC = (
+    "importlib.import_module",
+    "__import__",
+    "getattr",
+    "eval",
+    "exec",
+    "builtins.__import__",
+    "sys.modules",
+)
 
 
 def used_names(source: str, name: str) -> set[str]:
@@ -39,8 +46,11 @@ def used_names(source: str, name: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             for a in node.names:
                 imports[a.asname or a.name] = f"{node.module}.{a.name}"
-    stars = [n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)
-             and n.module and any(a.name == "*" for a in n.names)]  # fmt: skip
+    stars = [
+        n.module
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ImportFrom) and n.module and any(a.name == "*" for a in n.names)
+    ]
     for statement in tree.body:
         for defined in _defines(statement):
             definitions.setdefault(defined, []).append(statement)
@@ -56,9 +66,9 @@ def used_names(source: str, name: str) -> set[str]:
             found.add(imports[current])
         elif current not in definitions:
             found |= {f"{module}.{current}" for module in stars}
-        for statement in definitions.get(current, []):
-            todo += [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)]
-            found |= _dotted_names(statement, imports)
+        for definition in definitions.get(current, []):
+            todo += [n.id for n in ast.walk(definition) if isinstance(n, ast.Name)]
+            found |= _dotted_names(definition, imports)
     return found
 
 
@@ -94,8 +104,11 @@ def _dotted_names(statement: ast.AST, imports: Mapping[str, str]) -> set[str]:
             found.add(dotted)
         if isinstance(node, ast.Call):
             called = _dotted(node.func, imports)
-            strings = [a.value for a in node.args
-                       if isinstance(a, ast.Constant) and isinstance(a.value, str)]  # fmt: skip
+            strings = [
+                a.value
+                for a in node.args
+                if isinstance(a, ast.Constant) and isinstance(a.value, str)
+            ]
             if called in DYNAMIC:
                 base = _dotted(node.args[0], imports) if node.args else ""
                 found |= {f"{base}.{s}" if called == "getattr" and base else s for s in strings}
@@ -118,9 +131,12 @@ def _dotted(node: ast.AST, imports: Mapping[str, str]) -> str:
 
 
 def refusal(
-    subject: Subject, name: str, info: Mapping[str, Any],
-    refused: Sequence[str], allowed: Sequence[str],
-) -> str | None:  # fmt: skip
+    subject: Subject,
+    name: str,
+    info: Mapping[str, Any],
+    refused: Sequence[str],
+    allowed: Sequence[str],
+) -> str | None:
     """The sentence that refuses an imported answer, or None.
 
     Args:
@@ -135,13 +151,18 @@ def refusal(
     permitted = (*ALWAYS_ALLOWED, *allowed)
     for full in sorted(used):
         if full == "course" or full.startswith("course."):
-            if not any(full == p or full.startswith(p + ".") or p.startswith(full + ".")
-                       for p in permitted):  # fmt: skip
-                return (f"`{name}` uses `{full}`, which is the course's own answer: write it "
-                        "yourself; you may import it in another cell to compare with.")  # fmt: skip
+            if not any(
+                full == p or full.startswith(p + ".") or p.startswith(full + ".") for p in permitted
+            ):
+                return (
+                    f"`{name}` uses `{full}`, which is the course's own answer: write it "
+                    "yourself; you may import it in another cell to compare with."
+                )
         for r in refused:
             # PyTorch's class may be met under its public or its inner module's name.
             if full.split(".")[0] == "torch" and r in full.split(".")[1:]:
-                return (f"`{name}` uses `{full}`, which is what this exercise asks you to write: "
-                        "build it from smaller parts.")  # fmt: skip
+                return (
+                    f"`{name}` uses `{full}`, which is what this exercise asks you to write: "
+                    "build it from smaller parts."
+                )
     return None

@@ -67,9 +67,19 @@ Reply = dict[str, Any]
 
 DTYPES = {
     str(d).removeprefix("torch."): d
-    for d in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64, torch.bool,
-              torch.int32, torch.int16, torch.int8, torch.uint8)
-}  # fmt: skip
+    for d in (
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.int64,
+        torch.bool,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+    )
+}
 MAX_ENTRIES = 8_000_000  # a reply's tensor may not be larger: a check never asks for more
 
 
@@ -177,7 +187,7 @@ def from_wire(value: Any) -> Any:
     raise ValueError(f"unknown tag {tag!r}")
 
 
-# ------------------------------------------------------------------------- beside the learner's code
+# ------------------------------------------------------------------------ beside the learner's code
 
 
 class ProbeModel(nn.Module):
@@ -196,8 +206,13 @@ class ProbeModel(nn.Module):
 
     def forward(self, idx: torch.Tensor) -> torch.Tensor:
         """Return logits (B, T, V) for token numbers ``idx`` (B, T)."""
-        self.seen.append({"idx": idx.detach().clone(), "training": self.training,
-                          "grad": torch.is_grad_enabled()})  # fmt: skip
+        self.seen.append(
+            {
+                "idx": idx.detach().clone(),
+                "training": self.training,
+                "grad": torch.is_grad_enabled(),
+            }
+        )
         T = idx.shape[-1]
         if self.max_length is not None and T > self.max_length:
             raise IndexError(f"the model has {self.max_length} positions and was given {T} tokens")
@@ -332,12 +347,20 @@ class Executor:
 
     def _op_describe(self, op: Op) -> Reply:
         defined = sorted(
-            k for k, v in self.namespace.items()
+            k
+            for k, v in self.namespace.items()
             if not k.startswith("_") and (inspect.isfunction(v) or inspect.isclass(v))
-        )  # fmt: skip
+        )
         found = self.namespace.get(op["name"])
-        kind = ("missing" if found is None else "class" if inspect.isclass(found)
-                else "function" if callable(found) else "other")  # fmt: skip
+        kind = (
+            "missing"
+            if found is None
+            else "class"
+            if inspect.isclass(found)
+            else "function"
+            if callable(found)
+            else "other"
+        )
         bases = [f"{c.__module__}.{c.__qualname__}" for c in getattr(found, "__mro__", ())]
         module = str(getattr(found, "__module__", ""))
         return {"value": {"kind": kind, "module": module, "bases": bases, "defined": defined}}
@@ -374,9 +397,10 @@ class Executor:
         if op.get("pure"):
             before = list(op.get("args", ()))
             reply["changed"] = [
-                i for i, (a, b) in enumerate(zip(before, args, strict=True))
+                i
+                for i, (a, b) in enumerate(zip(before, args, strict=True))
                 if isinstance(a, torch.Tensor) and not _same(a, b)
-            ]  # fmt: skip
+            ]
         return reply
 
     def _op_vjp(self, op: Op) -> Reply:
@@ -389,8 +413,9 @@ class Executor:
         named = dict(target.named_parameters()) if isinstance(target, nn.Module) else {}
         with _seeded(op.get("seed")), torch.enable_grad():
             # A view of a leaf: an in-place edit of the argument must show as an edit, not an error.
-            out = target(*[a.view_as(a) if i in numbers else a for i, a in enumerate(args)],
-                         **kwargs)  # fmt: skip
+            out = target(
+                *[a.view_as(a) if i in numbers else a for i, a in enumerate(args)], **kwargs
+            )
             wanted = [args[i] for i in numbers] + [p for p in named.values() if p.requires_grad]
             if not isinstance(out, torch.Tensor):
                 raise TypeError(f"the result is a {type(out).__name__}, not a tensor")
@@ -412,8 +437,9 @@ class Executor:
         module = self._find(op["on"])
         if not isinstance(module, nn.Module):
             return {"value": []}
-        return {"value": [[n, self._plain(p), p.requires_grad]
-                          for n, p in module.named_parameters()]}  # fmt: skip
+        return {
+            "value": [[n, self._plain(p), p.requires_grad] for n, p in module.named_parameters()]
+        }
 
     def _op_set(self, op: Op) -> Reply:
         named = dict(self._find(op["on"]).named_parameters())
@@ -436,8 +462,9 @@ class Executor:
         if op.get("device"):
             module.to(op["device"])
         tensors = [*module.named_parameters(), *module.named_buffers()]
-        return {"value": [[n, str(t.dtype).removeprefix("torch."), t.device.type]
-                          for n, t in tensors]}  # fmt: skip
+        return {
+            "value": [[n, str(t.dtype).removeprefix("torch."), t.device.type] for n, t in tensors]
+        }
 
     def _op_mode(self, op: Op) -> Reply:
         module = self._find(op["on"])

@@ -25,8 +25,13 @@ class Target:
     parameters: list[Named] = field(default_factory=list)
 
     def op(self, x: Any, **options: Any) -> dict[str, Any]:
-        return {"op": "call", "on": self.on, "args": [x, *self.rest], "kwargs": self.kwargs,
-                **options}  # fmt: skip
+        return {
+            "op": "call",
+            "on": self.on,
+            "args": [x, *self.rest],
+            "kwargs": self.kwargs,
+            **options,
+        }
 
     def __call__(self, x: Any, **options: Any) -> Any:
         """The result for one input."""
@@ -42,10 +47,18 @@ class Target:
 
     def vjp(self, x: Tensor, cotangent: Tensor, inputs: Sequence[int] = (0,)) -> dict[str, Any]:
         """Gradients: ``inputs`` (list) and ``parameters`` (dict)."""
-        return self.t.subject.ask([
-            {"op": "vjp", "on": self.on, "args": [x, *self.rest], "kwargs": self.kwargs,
-             "cotangent": cotangent, "inputs": list(inputs)}
-        ])[0]  # fmt: skip
+        return self.t.subject.ask(
+            [
+                {
+                    "op": "vjp",
+                    "on": self.on,
+                    "args": [x, *self.rest],
+                    "kwargs": self.kwargs,
+                    "cotangent": cotangent,
+                    "inputs": list(inputs),
+                }
+            ]
+        )[0]
 
 
 def build(
@@ -65,7 +78,7 @@ def build(
         values: instead, called with each parameter's name and old value.
     """
     name = t.new_name()
-    program = [
+    program: list[dict[str, Any]] = [
         {"op": "new", "as": name, "name": cls, "args": list(args), "seed": t.integer(0, 10**6)},
         {"op": "mode", "on": name, "train": train},
         {"op": "parameters", "on": name},
@@ -87,6 +100,12 @@ def build(
     return Target(t, name, parameters=list(drawn.items()))
 
 
+def twice(target: Target, x: Tensor) -> bool:
+    """Whether two calls agree."""
+    a, b = target.many([x, x])
+    return agree(a, b, 1e-6)
+
+
 def expect_causal(target: Target, x: Tensor, through_gradient: bool = True) -> None:
     """Token j must reach no output before j, and its own. x (B, T, C)."""
     t, T = target.t, x.shape[1]
@@ -99,15 +118,21 @@ def expect_causal(target: Target, x: Tensor, through_gradient: bool = True) -> N
     for j, other in enumerate(others):
         if not agree(other[:, :j], base[:, :j]):
             rows = (other - base).abs().amax((0, 2))[:j]
-            raise Failure(f"Changing token {j} changed output {int(rows.argmax())}, which comes "
-                          f"before it (T = {T}): a position may not see what follows it.")  # fmt: skip
+            raise Failure(
+                f"Changing token {j} changed output {int(rows.argmax())}, which comes "
+                f"before it (T = {T}): a position may not see what follows it."
+            )
         if torch.equal(other[:, j], base[:, j]):
-            raise Failure(f"Changing token {j} did not change output {j} (T = {T}): a position "
-                          "must see itself.")  # fmt: skip
+            raise Failure(
+                f"Changing token {j} did not change output {j} (T = {T}): a position "
+                "must see itself."
+            )
         missed = [i for i in range(j + 1, T) if torch.equal(other[:, i], base[:, i])]
         if missed:
-            raise Failure(f"Changing token {j} did not change output {missed[0]}, which comes "
-                          "after it: a position must see all that precedes it.")  # fmt: skip
+            raise Failure(
+                f"Changing token {j} did not change output {missed[0]}, which comes "
+                "after it: a position must see all that precedes it."
+            )
     if through_gradient:
         i = t.integer(0, T - 2)
         g = torch.zeros_like(base)
@@ -115,23 +140,26 @@ def expect_causal(target: Target, x: Tensor, through_gradient: bool = True) -> N
         (grad,) = target.vjp(x, g)["inputs"]
         t.expect(grad is not None, "No gradient reaches the input: is something detached?")
         leak = grad[:, i + 1 :].abs().amax()
-        t.expect(bool(leak <= 1e-6), f"The gradient of output {i} with respect to later tokens is "
-                                     f"{float(leak):.2g}, not zero.")  # fmt: skip
+        t.expect(
+            bool(leak <= 1e-6),
+            f"The gradient of output {i} with respect to later tokens is "
+            f"{float(leak):.2g}, not zero.",
+        )
 
 
 def expect_lengths(target: Target, x: Tensor, T_short: int) -> None:
     """A prefix gives the prefix; long, then short, then long again; one row; one token."""
     t = target.t
-    full, short, again, one, single = target.many(
-        [x, x[:, :T_short], x, x[:1], x[:, :1]]
-    )
+    full, short, again, one, single = target.many([x, x[:, :T_short], x, x[:1], x[:, :1]])
     t.expect(
         agree(t.tensor(short, (x.shape[0], T_short, *full.shape[2:])), full[:, :T_short]),
         f"The first {T_short} tokens alone should give the first {T_short} rows of the result for "
         f"all {x.shape[1]}. {_first_difference(short, full[:, :T_short])}",
     )
-    t.expect(torch.equal(again, full) or agree(again, full, 1e-6),
-             "After a shorter input, the same longer input gave another result.")  # fmt: skip
+    t.expect(
+        torch.equal(again, full) or agree(again, full, 1e-6),
+        "After a shorter input, the same longer input gave another result.",
+    )
     t.close(one, full[:1], "A batch of one row should give that row's result.")
     t.close(single, full[:, :1], "One token alone should give the first row of the result.")
 
@@ -145,8 +173,11 @@ def expect_rows_apart(target: Target, x: Tensor) -> None:
     y = x.clone()
     y[0] += 1.0
     a, b = target.many([x, y])
-    target.t.expect(agree(a[1:], b[1:]), "Changing one row of the batch changed the result of "
-                                         "another row: the batch dimension is mixed in.")  # fmt: skip
+    target.t.expect(
+        agree(a[1:], b[1:]),
+        "Changing one row of the batch changed the result of "
+        "another row: the batch dimension is mixed in.",
+    )
 
 
 def expect_pure(target: Target, x: Tensor) -> None:
@@ -154,19 +185,25 @@ def expect_pure(target: Target, x: Tensor) -> None:
     first = target.t.subject.ask([target.op(x, pure=True), target.op(x, pure=True)])
     for reply in first:
         if reply["changed"]:
-            raise Failure("Your code edits its argument in place (argument "
-                          f"{reply['changed'][0] + 1}): make a new tensor instead.")  # fmt: skip
+            raise Failure(
+                "Your code edits its argument in place (argument "
+                f"{reply['changed'][0] + 1}): make a new tensor instead."
+            )
     a, b = (r["value"] for r in first)
     same = isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape and agree(a, b, 0)
     target.t.expect(same, "Two calls with the same input gave two results.")
 
 
 def expect_dtypes(
-    make: Callable[[str], tuple[Target, Tensor]], t: Trial,
-    dtypes: Sequence[tuple[str, float]] = (("float64", 1e-5), ("bfloat16", 0.15),
-                                           ("float16", 0.03)),
+    make: Callable[[str], tuple[Target, Tensor]],
+    t: Trial,
+    dtypes: Sequence[tuple[str, float]] = (
+        ("float64", 1e-5),
+        ("bfloat16", 0.15),
+        ("float16", 0.03),
+    ),
     expected: Callable[[Target, Tensor], Tensor] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """The result has the input's floating type, and its values are right for that type."""
     for dtype, tol in dtypes:
         try:
@@ -177,18 +214,25 @@ def expect_dtypes(
         t.expect(isinstance(out, Tensor), "the result is not a tensor")
         got = str(out.dtype).removeprefix("torch.")
         t.expect(got == dtype, f"With {dtype} inputs the result is {got}; it should stay {dtype}.")
-        t.expect(bool(torch.isfinite(out.to(torch.float64)).all()),
-                 f"With {dtype} inputs the result has entries that are NaN or infinite.")  # fmt: skip
+        t.expect(
+            bool(torch.isfinite(out.to(torch.float64)).all()),
+            f"With {dtype} inputs the result has entries that are NaN or infinite.",
+        )
         if expected is not None:
             right = expected(target, x)
-            t.expect(agree(out, right, tol), f"With {dtype} inputs the values are wrong. "
-                                             f"{difference(out, right)}")  # fmt: skip
+            t.expect(
+                agree(out, right, tol),
+                f"With {dtype} inputs the values are wrong. {difference(out, right)}",
+            )
 
 
 def expect_gradients(
-    target: Target, x: Tensor, *, may_be_missing: Callable[[str], bool] = lambda n: False,
+    target: Target,
+    x: Tensor,
+    *,
+    may_be_missing: Callable[[str], bool] = lambda n: False,
     inputs: Sequence[int] = (0,),
-) -> None:  # fmt: skip
+) -> None:
     """Every parameter's gradient exists and equals finite differences. Wants a float64 target."""
     t = target.t
     out = target(x)
@@ -196,12 +240,16 @@ def expect_gradients(
     reply = target.vjp(x, g, inputs)
     got: dict[str, Any] = dict(reply["parameters"])
     for i, grad in zip(inputs, reply["inputs"], strict=True):
-        t.expect(grad is not None, f"No gradient reaches argument {i + 1}: is something detached, "
-                                   "or computed under no_grad?")  # fmt: skip
+        t.expect(
+            grad is not None,
+            f"No gradient reaches argument {i + 1}: is something detached, "
+            "or computed under no_grad?",
+        )
     for n, _ in target.parameters:
         if got.get(n) is None and not may_be_missing(n):
-            raise Failure(f"The parameter `{n}` gets no gradient: it is not used, or something is "
-                          "detached.")  # fmt: skip
+            raise Failure(
+                f"The parameter `{n}` gets no gradient: it is not used, or something is detached."
+            )
     eps = 1e-3
     program: list[dict[str, Any]] = []
     slopes: list[tuple[str, float]] = []
@@ -227,9 +275,11 @@ def expect_gradients(
     for (what, slope), plus, minus in zip(slopes, outs[0::2], outs[1::2], strict=True):
         measured = float(((plus.double() - minus.double()) * g).sum() / (2 * eps))
         scale = max(1.0, abs(measured), float(g.norm()) * 0.3)
-        t.expect(abs(slope - measured) <= 0.02 * scale,
-                 f"The gradient for {what} is {slope:.4g} along a direction in which the result "
-                 f"really changes by {measured:.4g}: part of it is detached or overwritten.")  # fmt: skip
+        t.expect(
+            abs(slope - measured) <= 0.02 * scale,
+            f"The gradient for {what} is {slope:.4g} along a direction in which the result "
+            f"really changes by {measured:.4g}: part of it is detached or overwritten.",
+        )
 
 
 def expect_registered(
@@ -238,16 +288,24 @@ def expect_registered(
     """Parameters are registered: counted, saved, loaded, moved."""
     t = target.t
     count = sum(p.numel() for _, p in target.parameters)
-    t.expect(count > 0, "Your module has no registered parameters: use nn.Linear or nn.Parameter "
-                        "(and nn.ModuleList instead of a Python list).")  # fmt: skip
-    t.expect(count >= at_least, f"Your module has {count} registered parameters where at least "
-                                f"{at_least} are needed: are some in a Python list, or missing?")  # fmt: skip
+    t.expect(
+        count > 0,
+        "Your module has no registered parameters: use nn.Linear or nn.Parameter "
+        "(and nn.ModuleList instead of a Python list).",
+    )
+    t.expect(
+        count >= at_least,
+        f"Your module has {count} registered parameters where at least "
+        f"{at_least} are needed: are some in a Python list, or missing?",
+    )
     (state,) = (r["value"] for r in t.subject.ask([{"op": "state", "on": target.on}]))
     other = rebuild()
     t.subject.ask([{"op": "load", "on": other.on, "values": state}])
-    t.expect(agree(other(x), target(x), 1e-6),
-             "A fresh module that loads the first one's state dict gives another result: "
-             "something that matters is not in it.")  # fmt: skip
+    t.expect(
+        agree(other(x), target(x), 1e-6),
+        "A fresh module that loads the first one's state dict gives another result: "
+        "something that matters is not in it.",
+    )
     moved = t.subject.ask([{"op": "to", "on": other.on, "device": "meta"}])[0]["value"]
     stuck = [n for n, _, device in moved if device != "meta"]
     t.expect(not stuck, f"`{stuck[0] if stuck else ''}` did not move with .to(device).")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,9 +21,11 @@ MISTAKES = {
     "sin-halves": "All sines come first and all cosines after them; in the paper they alternate: "
     "column 2i is a sine, column 2i + 1 the cosine of the same angle.",
     "sin-cos-swapped": "Sines and cosines are exchanged: even columns are sines.",
-    "sin-exponent-not-doubled": "The exponent of column 2i is 2i / d_model: yours counts i / d_model, "
+    "sin-exponent-not-doubled": "The exponent of column 2i is 2i / d_model: yours counts i / "
+    "d_model, "
     "so that the wavelengths reach only the square root of 10000.",
-    "sin-exponent-doubled-twice": "Your exponent is twice as large as it should be: the even columns' "
+    "sin-exponent-doubled-twice": "Your exponent is twice as large as it should be: the even "
+    "columns' "
     "own numbers are 2i already.",
     "sin-each-column-its-own": "Each column has its own frequency; a sine and the cosine after it "
     "share one.",
@@ -46,7 +49,8 @@ MISTAKES = {
     "rope-mixed-pairs": "You pair the features one way and give out the angles the other: with "
     "halves, feature i goes with i + D/2, with interleaved pairs 2i with 2i + 1, angles likewise.",
     "rope-added": "You add an encoding: rotary positions TURN pairs of features.",
-    "rope-unsigned": "Both crossing terms have the same sign: it is a cos − b sin, but a sin + b cos.",
+    "rope-unsigned": "Both crossing terms have the same sign: it is a cos − b sin, but a sin + b "
+    "cos.",
     "rope-wrong-axis": "You turn along the wrong dimension: T is the last but one, D the last.",
     "rope-half-only": "Only half of the features are turned.",
     "rope-positions-from-one": "You add 1 to the positions: position 0 turns nothing.",
@@ -64,16 +68,20 @@ MISTAKES = {
     "causal mask is applied elsewhere.",
     "alibi-slopes-from-one": "Your slopes start at 1: the first of 8 is 2^(−1), and generally "
     "2^(−8/H).",
-    "alibi-not-eight": "Your slopes do not depend on the number of heads: they run from 2^(−8/H) to "
+    "alibi-not-eight": "Your slopes do not depend on the number of heads: they run from 2^(−8/H) "
+    "to "
     "2^(−8).",
-    "alibi-linear-slopes": "Your slopes fall in a line; they fall geometrically, by 2^(−8/H) a head.",
+    "alibi-linear-slopes": "Your slopes fall in a line; they fall geometrically, by 2^(−8/H) a "
+    "head.",
     "alibi-reversed": "Your slopes are in reverse order: the first head has the steepest.",
-    "alibi-twelve": "For a number of heads that is no power of two the slopes are those of the power "
-    "below, then every second one of the power above (12: those of 8, then 1st, 3rd, 5th, 7th of 16).",
+    "alibi-twelve": "For a number of heads that is no power of two the slopes are those of the "
+    "power "
+    "below, then every second one of the power above (12: those of 8, then 1st, 3rd, 5th, 7th of "
+    "16).",
     "alibi-one-slope": "All heads have the same slope.",
     "alibi-off-by-one": "Your distance is one too large: a token is at distance 0 from itself.",
     "alibi-shape": "The result has shape (n_heads, T, T).",
-}  # fmt: skip
+}
 
 positions = Exercise("positions", "Three position schemes", (SIN, ROPE, ALIBI), MISTAKES)
 
@@ -83,8 +91,17 @@ def right_sinusoidal(T: int, d: int) -> Tensor:
     return _encode(T, d)
 
 
-def _encode(T: int, d: int, *, exponent: float = 1.0, base: float = BASE, start: int = 0,
-            order: str = "alternate", sign: float = -1.0, scale: float = 1.0) -> Tensor:  # fmt: skip
+def _encode(
+    T: int,
+    d: int,
+    *,
+    exponent: float = 1.0,
+    base: float = BASE,
+    start: int = 0,
+    order: str = "alternate",
+    sign: float = -1.0,
+    scale: float = 1.0,
+) -> Tensor:
     pos = (torch.arange(T, dtype=torch.float64) + start)[:, None] * scale
     i = torch.arange(0, d, 2, dtype=torch.float64)[None, :]
     angle = pos * base ** (sign * exponent * i / d)
@@ -125,8 +142,10 @@ SIN_VARIANTS: dict[str, Callable[[int, int], Tensor]] = {
 def _sin_shape(t: Trial) -> None:
     for T, d in ((1, 2), (7, 10), (30, 8)):
         out = t.tensor(t.subject.call(SIN, T, d), (T, d), f"sinusoidal({T}, {d})")
-        t.expect(out.is_floating_point() and bool((out.abs() <= 1 + 1e-6).all()),
-                 "Entries are sines and cosines, from −1 to 1.")  # fmt: skip
+        t.expect(
+            out.is_floating_point() and bool((out.abs() <= 1 + 1e-6).all()),
+            "Entries are sines and cosines, from −1 to 1.",
+        )
 
 
 @positions.prop("sin-values", 3, "The formula at every position and column", SIN)
@@ -137,8 +156,10 @@ def _sin_values(t: Trial) -> None:
         if not agree(out, right, 5e-5):
             small = t.subject.call(SIN, 3, 4)
             parts = [("yours", small), ("expected", right_sinusoidal(3, 4))]
-            raise Failure(f"sinusoidal({T}, {d}) is wrong. {difference(out, right)}",
-                          CounterExample("sinusoidal(3, 4)", parts))  # fmt: skip
+            raise Failure(
+                f"sinusoidal({T}, {d}) is wrong. {difference(out, right)}",
+                CounterExample("sinusoidal(3, 4)", parts),
+            )
 
 
 @positions.prop("sin-shift", 1, "The encoding k later is a fixed linear map of the encoding", SIN)
@@ -147,18 +168,35 @@ def _sin_shift(t: Trial) -> None:
     pe = t.tensor(t.subject.call(SIN, T, d), (T, d)).double()
     i = torch.arange(0, d, 2, dtype=torch.float64)
     w = k * BASE ** (-i / d)
-    turned = torch.stack([pe[:, 0::2] * w.cos() + pe[:, 1::2] * w.sin(),
-                          pe[:, 1::2] * w.cos() - pe[:, 0::2] * w.sin()], -1).flatten(1)  # fmt: skip
-    t.expect(agree(turned[:-k], pe[k:], 1e-3), f"Turning each pair by {k} · 10000^(−2i/d) should give "
-             f"the encoding {k} positions later.")  # fmt: skip
+    turned = torch.stack(
+        [
+            pe[:, 0::2] * w.cos() + pe[:, 1::2] * w.sin(),
+            pe[:, 1::2] * w.cos() - pe[:, 0::2] * w.sin(),
+        ],
+        -1,
+    ).flatten(1)
+    t.expect(
+        agree(turned[:-k], pe[k:], 1e-3),
+        f"Turning each pair by {k} · 10000^(−2i/d) should give the encoding {k} positions later.",
+    )
 
 
 # ------------------------------------------------------------------------------------------- rotary
 
 
-def rope(x: Tensor, positions: Tensor, base: float = BASE, *, pairs: str = "interleaved",
-         angles: str | None = None, exponent: float = 1.0, turn: str = "right", start: int = 0,
-         own_positions: bool = False, degrees: bool = False) -> Tensor:  # fmt: skip
+def rope(
+    x: Tensor,
+    positions: Tensor,
+    base: float = BASE,
+    *,
+    pairs: str = "interleaved",
+    angles: str | None = None,
+    exponent: float = 1.0,
+    turn: str = "right",
+    start: int = 0,
+    own_positions: bool = False,
+    degrees: bool = False,
+) -> Tensor:
     """Turn pairs of features. x (…, T, D), positions (T,)."""
     T, D = x.shape[-2:]
     pos = torch.arange(T) if own_positions else positions
@@ -176,8 +214,11 @@ def rope(x: Tensor, positions: Tensor, base: float = BASE, *, pairs: str = "inte
     if angles is not None:  # pairs of one kind with the other kind's angles, feature by feature
         full = torch.cat([c, c], -1) if angles == "halves" else c.repeat_interleave(2, -1)
         fulls = torch.cat([s, s], -1) if angles == "halves" else s.repeat_interleave(2, -1)
-        other = (torch.stack([-b, a], -1).flatten(-2) if pairs == "interleaved"
-                 else torch.cat([-b, a], -1))  # fmt: skip
+        other = (
+            torch.stack([-b, a], -1).flatten(-2)
+            if pairs == "interleaved"
+            else torch.cat([-b, a], -1)
+        )
         return x * full + other * fulls
     first, second = {
         "right": (a * c - b * s, a * s + b * c),
@@ -200,7 +241,7 @@ def either(out: Tensor, make: Callable[[str], Tensor], tol: float = 5e-5) -> boo
     return any(agree(out, make(p), tol) for p in ("interleaved", "halves"))
 
 
-ROPE_VARIANTS: dict[str, dict[str, object]] = {
+ROPE_VARIANTS: dict[str, dict[str, Any]] = {
     "rope-other-way": {"turn": "other"},
     "rope-missing-cross": {"turn": "no-cross"},
     "rope-missing-cross#1": {"turn": "both-sines"},
@@ -219,8 +260,9 @@ ROPE_VARIANTS: dict[str, dict[str, object]] = {
 }
 
 
-@positions.prop("rope-values", 4, "Pair i is turned by position · base^(−2i/D), interleaved or half-split",
-                ROPE)  # fmt: skip
+@positions.prop(
+    "rope-values", 4, "Pair i is turned by position · base^(−2i/D), interleaved or half-split", ROPE
+)
 def _rope_values(t: Trial) -> None:
     kinds: set[str] = set()
     for lead, D, base in (((), 4, BASE), ((2,), 6, 500.0), ((2, 3), 8, BASE), ((1,), 2, 10.0)):
@@ -228,18 +270,25 @@ def _rope_values(t: Trial) -> None:
         x = t.normal(*lead, T, D)
         pos = torch.randint(0, 200, (T,), generator=t.rng)
         out = t.tensor(t.subject.call(ROPE, x, pos, base), x.shape, "apply_rope's result")
-        fits = {p for p in ("interleaved", "halves") if agree(out, rope(x, pos, base, pairs=p), 2e-4)}
+        fits = {
+            p for p in ("interleaved", "halves") if agree(out, rope(x, pos, base, pairs=p), 2e-4)
+        }
         if not fits:
             right = rope(x, pos, base)
-            raise Failure(f"For x {tuple(x.shape)}, positions {pos.tolist()} and base {base:g} the "
-                          f"values are wrong. {difference(out, right)}", _rope_example(t))  # fmt: skip
+            raise Failure(
+                f"For x {tuple(x.shape)}, positions {pos.tolist()} and base {base:g} the "
+                f"values are wrong. {difference(out, right)}",
+                _rope_example(t),
+            )
         kinds = kinds & fits if kinds else fits
     t.expect(bool(kinds), "You pair features in one way here and in another there.")
     x = t.normal(2, 5, 6)
     pos = torch.arange(5)
     default = t.subject.call(ROPE, x, pos)
-    t.expect(either(default, lambda p: rope(x, pos, BASE, pairs=p)), "Without base the default of "
-                                                                     "10000 should be used.")  # fmt: skip
+    t.expect(
+        either(default, lambda p: rope(x, pos, BASE, pairs=p)),
+        "Without base the default of 10000 should be used.",
+    )
 
 
 def _rope_example(t: Trial) -> CounterExample | None:
@@ -248,21 +297,30 @@ def _rope_example(t: Trial) -> CounterExample | None:
     out = t.subject.call(ROPE, x, pos)
     if not isinstance(out, Tensor) or out.dim() != 2:
         return None
-    return CounterExample("apply_rope(x, positions) with positions 0 and 1", [
-        ("x", x), ("yours", out), ("interleaved pairs", rope(x, pos)),
-        ("half-split pairs", rope(x, pos, pairs="halves"))])  # fmt: skip
+    return CounterExample(
+        "apply_rope(x, positions) with positions 0 and 1",
+        [
+            ("x", x),
+            ("yours", out),
+            ("interleaved pairs", rope(x, pos)),
+            ("half-split pairs", rope(x, pos, pairs="halves")),
+        ],
+    )
 
 
-@positions.prop("rope-relative", 2, "Scores of turned queries and keys depend on t − s only; lengths "
-                "stay", ROPE)  # fmt: skip
+@positions.prop(
+    "rope-relative", 2, "Scores of turned queries and keys depend on t − s only; lengths stay", ROPE
+)
 def _rope_relative(t: Trial) -> None:
     q, k = t.normal(1, 8), t.normal(1, 8)
     t0, s0 = t.integer(0, 40), t.integer(0, 40)
     shift = t.integer(1, 60)
     cases = [[v, torch.tensor([p])] for p0 in (0, shift) for v, p in ((q, t0 + p0), (k, s0 + p0))]
     a, b, c, d = (t.tensor(o, (1, 8)) for o in results(t, ROPE, cases))
-    t.expect(abs(float((a * b).sum() - (c * d).sum())) < 1e-3, f"Query at {t0}, key at {s0}: both "
-             f"{shift} later, their score changed.")  # fmt: skip
+    t.expect(
+        abs(float((a * b).sum() - (c * d).sum())) < 1e-3,
+        f"Query at {t0}, key at {s0}: both {shift} later, their score changed.",
+    )
     t.expect(abs(float(a.norm() - q.norm())) < 1e-3, "A turned vector should keep its length.")
     (still,) = results(t, ROPE, [[q, torch.tensor([0])]])
     t.close(still, q, "At position 0 nothing turns.")
@@ -281,11 +339,11 @@ def _rope_clean(t: Trial) -> None:
     expect_gradients(Target(t, ROPE, (pos,)), x.double())
 
 
-# --------------------------------------------------------------------------------------------- ALiBi
+# -------------------------------------------------------------------------------------------- ALiBi
 
 
 def slopes(H: int) -> Tensor:
-    """2^(−8h/H) for powers of two; else the power below's, then every second of the power above's."""
+    """2^(−8h/H) for powers of two; else those of the power below, then every second above."""
     below = 2 ** int(math.log2(H))
     first = [2 ** (-8 * (h + 1) / below) for h in range(below)]
     second = [2 ** (-8 * (h + 1) / (2 * below)) for h in range(0, 2 * below, 2)]
@@ -293,6 +351,7 @@ def slopes(H: int) -> Tensor:
 
 
 def right_alibi(H: int, T: int) -> Tensor:
+    """Press et al. 2021. (H, T, T)"""
     return _bias(slopes(H), T)
 
 
@@ -345,12 +404,18 @@ def _alibi_values(t: Trial) -> None:
         if not agree(out, right, 1e-6):
             small = t.subject.call(ALIBI, 2, 3)
             shown = [("yours", small)] if isinstance(small, Tensor) and small.dim() == 3 else []
-            raise Failure(f"alibi_bias({H}, {T}) is wrong. {difference(out, right)}",
-                          CounterExample("alibi_bias(2, 3), the heads below one another",
-                                         [*shown, ("expected", right_alibi(2, 3))]))  # fmt: skip
+            raise Failure(
+                f"alibi_bias({H}, {T}) is wrong. {difference(out, right)}",
+                CounterExample(
+                    "alibi_bias(2, 3), the heads below one another",
+                    [*shown, ("expected", right_alibi(2, 3))],
+                ),
+            )
 
 
-@positions.prop("alibi-twelve", 1, "The slopes for 12 and 6 heads, which are no powers of two", ALIBI)
+@positions.prop(
+    "alibi-twelve", 1, "The slopes for 12 and 6 heads, which are no powers of two", ALIBI
+)
 def _alibi_twelve(t: Trial) -> None:
     for H in (12, 6):
         T = t.integer(3, 6)
@@ -358,9 +423,11 @@ def _alibi_twelve(t: Trial) -> None:
         right = right_alibi(H, T)
         # In whichever order the heads come: only the set of slopes is fixed.
         got = (-out[:, 1, 0]).double().sort().values
-        t.expect(agree(got, slopes(H).sort().values, 1e-6) or agree(out, right, 1e-6),
-                 f"The slopes for {H} heads should be {[round(v, 4) for v in slopes(H).tolist()]}; "
-                 f"yours are {[round(v, 4) for v in (-out[:, 1, 0]).tolist()]}.")  # fmt: skip
+        t.expect(
+            agree(got, slopes(H).sort().values, 1e-6) or agree(out, right, 1e-6),
+            f"The slopes for {H} heads should be {[round(v, 4) for v in slopes(H).tolist()]}; "
+            f"yours are {[round(v, 4) for v in (-out[:, 1, 0]).tolist()]}.",
+        )
 
 
 @positions.prop("alibi-zero", 1, "Exactly zero on and above the diagonal, below it falling", ALIBI)
@@ -372,7 +439,7 @@ def _alibi_zero(t: Trial) -> None:
     t.expect(bool((out[:, -1, :-1] < 0).all()), "Left of the diagonal the bias should be negative.")
 
 
-# ----------------------------------------------------------------------------------------- diagnosis
+# ---------------------------------------------------------------------------------------- diagnosis
 
 
 @positions.diagnosis(SIN)
@@ -381,8 +448,10 @@ def _sin_faults(t: Trial, failed: set[str]) -> list[Finding]:
     outs = [t.subject.call(SIN, T, d) for T, d in shapes]
     for name, oracle in SIN_VARIANTS.items():
         # Loosely: a large angle's sine is not exact in float32.
-        if all(isinstance(o, Tensor) and agree(o, oracle(*s), 2e-2)
-               for o, s in zip(outs, shapes, strict=True)):  # fmt: skip
+        if all(
+            isinstance(o, Tensor) and agree(o, oracle(*s), 2e-2)
+            for o, s in zip(outs, shapes, strict=True)
+        ):
             return [positions.finding(name.split("#")[0])]
     return []
 
@@ -390,18 +459,24 @@ def _sin_faults(t: Trial, failed: set[str]) -> list[Finding]:
 @positions.diagnosis(ROPE)
 def _rope_faults(t: Trial, failed: set[str]) -> list[Finding]:
     pos = torch.tensor([3, 11, 4, 0, 25])
-    cases = [[t.normal(2, 5, 8), pos, 500.0], [t.normal(5, 4), pos + 2, 500.0]]
+    cases: list[list[Any]] = [[t.normal(2, 5, 8), pos, 500.0], [t.normal(5, 4), pos + 2, 500.0]]
     replies = t.subject.run([{"op": "call", "on": ROPE, "args": c} for c in cases])
-    outs = [r.get("value") for r in replies]
+    outs: list[Any] = [r.get("value") for r in replies]
     if all(isinstance(o, Tensor) for o in outs):
         for name, options in ROPE_VARIANTS.items():
             for pairs in ("interleaved", "halves"):
-                if all(agree(o, rope(*c[: 2 if "base" in options else 3], pairs=pairs, **options), 2e-4)
-                       for o, c in zip(outs, cases, strict=True)):  # fmt: skip
+                if all(
+                    agree(
+                        o, rope(*c[: 2 if "base" in options else 3], pairs=pairs, **options), 2e-4
+                    )
+                    for o, c in zip(outs, cases, strict=True)
+                ):
                     return [positions.finding(name.split("#")[0])]
         for pairs, angles in (("interleaved", "halves"), ("halves", "interleaved")):
-            if all(agree(o, rope(*c, pairs=pairs, angles=angles), 2e-4)
-                   for o, c in zip(outs, cases, strict=True)):  # fmt: skip
+            if all(
+                agree(o, rope(*c, pairs=pairs, angles=angles), 2e-4)
+                for o, c in zip(outs, cases, strict=True)
+            ):
                 return [positions.finding("rope-mixed-pairs")]
     if edits(t, ROPE, cases[0]):
         return [positions.finding("edits-input")]
@@ -409,7 +484,9 @@ def _rope_faults(t: Trial, failed: set[str]) -> list[Finding]:
     out = t.subject.run([{"op": "call", "on": ROPE, "args": square}])[0].get("value")
     for axis in (0, 1):
         x = square[0].transpose(axis, -2)
-        wrong = {p: rope(x, square[1], pairs=p).transpose(axis, -2) for p in ("interleaved", "halves")}
+        wrong = {
+            p: rope(x, square[1], pairs=p).transpose(axis, -2) for p in ("interleaved", "halves")
+        }
         if isinstance(out, Tensor) and either(out, lambda p, w=wrong: w[p]):  # type: ignore[misc]
             return [positions.finding("rope-wrong-axis")]
     if "rope-values" not in failed and "rope-clean" in failed:
@@ -423,8 +500,10 @@ def _rope_faults(t: Trial, failed: set[str]) -> list[Finding]:
 def _alibi_faults(t: Trial, failed: set[str]) -> list[Finding]:
     sizes = [(8, 5), (4, 6), (12, 4)]
     outs = [t.subject.call(ALIBI, H, T) for H, T in sizes]
-    if any(not isinstance(o, Tensor) or o.shape != (H, T, T)
-           for o, (H, T) in zip(outs, sizes, strict=True)):  # fmt: skip
+    if any(
+        not isinstance(o, Tensor) or o.shape != (H, T, T)
+        for o, (H, T) in zip(outs, sizes, strict=True)
+    ):
         return [positions.finding("alibi-shape")]
     for name, oracle in ALIBI_VARIANTS.items():
         if all(agree(o, oracle(*s), 1e-6) for o, s in zip(outs, sizes, strict=True)):

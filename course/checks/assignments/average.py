@@ -52,7 +52,7 @@ MISTAKES = {
     "unfinished": "Your last row stays zero: the loop has to reach the last position, too.",
     "no-return": "Your function returns nothing: end it with return.",
     "median": "You take the median: the average is the mean.",
-}  # fmt: skip
+}
 
 average = Exercise("average", "The causal average", (ON,), MISTAKES)
 
@@ -117,9 +117,8 @@ VARIANTS = {
     "last-two": _last_two,
     "batch-mixed": lambda x: right(x).mean(0, keepdim=True).expand_as(x),
     "unchanged": lambda x: x,
-    "median": lambda x: torch.stack([x[:, : t + 1].median(1).values
-                                     for t in range(x.shape[1])], 1),
-}  # fmt: skip
+    "median": lambda x: torch.stack([x[:, : t + 1].median(1).values for t in range(x.shape[1])], 1),
+}
 
 
 def _small() -> Iterator[list[Tensor]]:
@@ -140,8 +139,15 @@ def _values(t: Trial) -> None:
     for T in (1, 2, 5, 8):
         B, C = t.distinct(2, 2, 7, avoid=(T,))
         cases.append([t.normal(B, T, C)])
-    check_values(t, ON, cases, right, said=lambda c: f"x of shape {tuple(c[0].shape)}",
-                 small=_small(), labels=("x",))  # fmt: skip
+    check_values(
+        t,
+        ON,
+        cases,
+        right,
+        said=lambda c: f"x of shape {tuple(c[0].shape)}",
+        small=_small(),
+        labels=("x",),
+    )
 
 
 @average.prop("causal", 2, "No row depends on a later token; each depends on all before and itself")
@@ -160,15 +166,20 @@ def _order(t: Trial) -> None:
     x = t.normal(2, 7, 3)
     order = torch.randperm(7, generator=t.rng)
     a, b = _target(t).many([x, x[:, order]])
-    t.expect(agree(a[:, -1], b[:, -1]), "Shuffling the tokens changed the last row, which is their "
-             "plain mean.")  # fmt: skip
-    t.expect(not agree(a[:, 0], b[:, 0]) or bool(order[0] == 0),
-             "Shuffling the tokens left the first row as it was: it should be the first token.")  # fmt: skip
+    t.expect(
+        agree(a[:, -1], b[:, -1]),
+        "Shuffling the tokens changed the last row, which is their plain mean.",
+    )
+    t.expect(
+        not agree(a[:, 0], b[:, 0]) or bool(order[0] == 0),
+        "Shuffling the tokens left the first row as it was: it should be the first token.",
+    )
     t.close(b[:, -1], x.mean(1), "The last row should be the mean of all tokens.")
 
 
-@average.prop("lengths", 1, "A prefix gives the prefix; one token and one row work; sequences are "
-              "independent")  # fmt: skip
+@average.prop(
+    "lengths", 1, "A prefix gives the prefix; one token and one row work; sequences are independent"
+)
 def _lengths(t: Trial) -> None:
     x = t.normal(3, t.integer(6, 9), 4)
     expect_lengths(_target(t), x, t.integer(2, 5))

@@ -19,8 +19,10 @@ SIGMAS = 6.5  # a right answer strays further once in ten thousand million cells
 MISTAKES = {
     "temperature-multiplied": "You multiply the logits by the temperature: divide, so that a low "
     "temperature sharpens.",
-    "temperature-ignored": "The temperature has no effect: divide the logits by it before the softmax.",
-    "temperature-on-probabilities": "You divide the probabilities, not the logits, by the temperature.",
+    "temperature-ignored": "The temperature has no effect: divide the logits by it before the "
+    "softmax.",
+    "temperature-on-probabilities": "You divide the probabilities, not the logits, by the "
+    "temperature.",
     "always-greedy": "You always take the largest: draw, with torch.multinomial, unless the "
     "temperature is 0.",
     "uniform-draw": "You draw the allowed tokens with equal chance: draw by their probabilities.",
@@ -28,25 +30,30 @@ MISTAKES = {
     "zero-temperature": "Temperature 0 fails or gives NaN (a division by 0): it means argmax.",
     "zero-temperature-random": "Temperature 0 does not give the argmax.",
     "top-k-one-more": "You keep k + 1 tokens: the k-th largest is the last one kept.",
-    "top-k-one-less": "You keep k − 1 tokens: keep those greater than OR EQUAL to the k-th largest.",
+    "top-k-one-less": "You keep k − 1 tokens: keep those greater than OR EQUAL to the k-th "
+    "largest.",
     "top-k-ignored": "top_k has no effect.",
     "top-k-lowest": "You keep the k SMALLEST logits.",
     "top-k-zeroed": "You set the logits of the rest to 0: exp(0) = 1 is a weight; use −∞.",
     "top-k-too-large": "top_k above the vocabulary's size fails: then all tokens are kept.",
-    "top-p-too-few": "You leave out the token that makes the mass reach p: keep the smallest set whose "
+    "top-p-too-few": "You leave out the token that makes the mass reach p: keep the smallest set "
+    "whose "
     "mass is AT LEAST p.",
     "top-p-too-many": "You keep one token more than needed to reach p.",
-    "top-p-each": "You keep each token whose own probability is at least p (or 1 − p): top-p is about "
+    "top-p-each": "You keep each token whose own probability is at least p (or 1 − p): top-p is "
+    "about "
     "the mass of the largest ones together.",
     "top-p-ignored": "top_p has no effect.",
     "top-p-unsorted": "You add up the probabilities in the vocabulary's order: sort them, largest "
     "first, before the cumulative sum.",
-    "top-p-not-mapped-back": "You find the set in sorted order and apply it in the vocabulary's order: "
+    "top-p-not-mapped-back": "You find the set in sorted order and apply it in the vocabulary's "
+    "order: "
     "scatter it back with the sort's indices.",
     "top-p-lowest": "You sort ascending: the smallest tokens are kept and the largest cut.",
     "top-p-before-temperature": "You find the top-p set before dividing by the temperature: divide "
     "first.",
-    "ranks": "You return places in the sorted order, not token numbers: map them back with the sort's "
+    "ranks": "You return places in the sorted order, not token numbers: map them back with the "
+    "sort's "
     "indices.",
     "keeps-dimension": "You return shape (B, 1): one number a row, shape (B,), so squeeze(-1).",
     "one-for-all": "All rows get the same token: each row of the batch has its own draw.",
@@ -54,7 +61,8 @@ MISTAKES = {
     "generator-ignored": "The generator has no effect: pass it on to torch.multinomial.",
     "edits-logits": "You edit the logits in place: the caller still needs them.",
     "not-a-token": "You return probabilities or the like: return token numbers.",
-    "wrong-position": "You take the logits of the wrong position: the next token follows from the LAST "
+    "wrong-position": "You take the logits of the wrong position: the next token follows from the "
+    "LAST "
     "position's, logits[:, -1].",
     "keeps-the-first": "You crop to the FIRST tokens of the text: the model needs the last "
     "context_length ones, idx[:, -context_length:].",
@@ -68,11 +76,13 @@ MISTAKES = {
     "wrong-count": "max_new_tokens is the number of NEW tokens, whatever the prompt's length.",
     "generate-temperature-ignored": "generate does not hand temperature on.",
     "generate-top-k-ignored": "generate does not hand top_k on.",
-    "leaves-mode": "You leave the model in another mode than you found it in: remember model.training "
+    "leaves-mode": "You leave the model in another mode than you found it in: remember "
+    "model.training "
     "and put it back.",
     "edits-prompt": "You edit the prompt in place: make a new tensor.",
     "same-text-for-all": "Every row gets the same continuation: rows are separate texts.",
-    "count-untied": "You count the output layer as well: it is tied to the token embedding, counted "
+    "count-untied": "You count the output layer as well: it is tied to the token embedding, "
+    "counted "
     "once.",
     "count-no-positions": "The position embedding is missing: context_length · d_model.",
     "count-no-final-norm": "The norm after the last block is missing: 2 · d_model.",
@@ -87,18 +97,26 @@ MISTAKES = {
     "count-mlp-width": "The MLP is 4 · d_model wide.",
     "count-one-block": "You count one block: multiply by n_layers.",
     "count-no-embedding": "The token embedding is missing: vocab_size · d_model.",
-    "count-output-bias": "You count a bias of the output layer: tied to the embedding, it has none.",
+    "count-output-bias": "You count a bias of the output layer: tied to the embedding, it has "
+    "none.",
     "count-only-blocks": "You count the blocks only: embeddings and the final norm belong to it.",
-}  # fmt: skip
+}
 
 gpt = Exercise("gpt", "Sampling, generating, counting", (SAMPLE, GENERATE, COUNT), MISTAKES)
 
 
-# ---------------------------------------------------------------------------------------- sample_next
+# -------------------------------------------------------------------------------------- sample_next
 
 
-def distribution(logits: Tensor, temperature: float = 1.0, top_k: int | None = None,
-                 top_p: float | None = None, *, more_k: int = 0, more_p: int = 0) -> Tensor:  # fmt: skip
+def distribution(
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    *,
+    more_k: int = 0,
+    more_p: int = 0,
+) -> Tensor:
     """The right distribution over tokens (or with so many more or fewer kept). (V,)"""
     s = logits.double() / temperature
     if top_k is not None:
@@ -116,11 +134,24 @@ def distribution(logits: Tensor, temperature: float = 1.0, top_k: int | None = N
 def _frequencies(t: Trial, logits: Tensor, options: dict[str, Any]) -> Tensor:
     """How often each token was drawn. (V,)"""
     rows = logits.expand(DRAWS, -1).clone()
-    reply = t.subject.ask([{"op": "call", "on": SAMPLE, "args": [rows], "kwargs": options,
-                            "seed": t.integer(0, 10**9)}])[0]  # fmt: skip
-    out = t.tensor(reply["value"], (DRAWS,), f"for logits of shape ({DRAWS}, {len(logits)}) the result")
-    t.expect(not out.is_floating_point() and out.dtype != torch.bool,
-             f"The result should hold token numbers; yours is {out.dtype}.")  # fmt: skip
+    reply = t.subject.ask(
+        [
+            {
+                "op": "call",
+                "on": SAMPLE,
+                "args": [rows],
+                "kwargs": options,
+                "seed": t.integer(0, 10**9),
+            }
+        ]
+    )[0]
+    out = t.tensor(
+        reply["value"], (DRAWS,), f"for logits of shape ({DRAWS}, {len(logits)}) the result"
+    )
+    t.expect(
+        not out.is_floating_point() and out.dtype != torch.bool,
+        f"The result should hold token numbers; yours is {out.dtype}.",
+    )
     t.expect(bool(((out >= 0) & (out < len(logits))).all()), "Some results are no token numbers.")
     return torch.bincount(out.long(), minlength=len(logits)).double() / DRAWS
 
@@ -134,12 +165,17 @@ def drawn_from(seen: Tensor, p: Tensor) -> bool:
 def _expect_drawn(t: Trial, logits: Tensor, said: str, **options: Any) -> None:
     seen, p = _frequencies(t, logits, options), distribution(logits, **options)
     if not drawn_from(seen, p):
-        shown = CounterExample(f"sample_next({said}): {DRAWS} draws",
-                               [("logits", logits), ("yours", seen), ("expected", p)])  # fmt: skip
+        shown = CounterExample(
+            f"sample_next({said}): {DRAWS} draws",
+            [("logits", logits), ("yours", seen), ("expected", p)],
+        )
         extra = ((p == 0) & (seen > 0)).nonzero().flatten().tolist()
         why = f" Token {extra[0]} should never be drawn." if extra else ""
-        raise Failure(f"With {said} the frequencies are wrong: for the likeliest token "
-                      f"{float(seen[p.argmax()]):.3f}, expected {float(p.max()):.3f}.{why}", shown)  # fmt: skip
+        raise Failure(
+            f"With {said} the frequencies are wrong: for the likeliest token "
+            f"{float(seen[p.argmax()]):.3f}, expected {float(p.max()):.3f}.{why}",
+            shown,
+        )
 
 
 def _logits(t: Trial, V: int = 7) -> Tensor:
@@ -148,8 +184,12 @@ def _logits(t: Trial, V: int = 7) -> Tensor:
     return (steps + t.normal(V) * 0.02)[torch.randperm(V, generator=t.rng)]
 
 
-@gpt.prop("sample-distribution", 3, "Tokens come with the frequencies of softmax(logits / temperature)",
-          SAMPLE)  # fmt: skip
+@gpt.prop(
+    "sample-distribution",
+    3,
+    "Tokens come with the frequencies of softmax(logits / temperature)",
+    SAMPLE,
+)
 def _sample_distribution(t: Trial) -> None:
     for temperature in (1.0, 0.6, 2.0):
         _expect_drawn(t, _logits(t), f"temperature={temperature}", temperature=temperature)
@@ -162,12 +202,21 @@ def _sample_top_k(t: Trial) -> None:
     _expect_drawn(t, _logits(t), "temperature=1.5, top_k=4", temperature=1.5, top_k=4)
 
 
-@gpt.prop("sample-top-p", 2, "top_p keeps the smallest set of the largest whose mass is at least p",
-          SAMPLE)  # fmt: skip
+@gpt.prop(
+    "sample-top-p",
+    2,
+    "top_p keeps the smallest set of the largest whose mass is at least p",
+    SAMPLE,
+)
 def _sample_top_p(t: Trial) -> None:
     for p, temperature in ((0.9, 1.0), (0.55, 1.0), (0.05, 1.0), (0.7, 2.0)):
-        _expect_drawn(t, _clear(t, p, temperature), f"temperature={temperature}, top_p={p}",
-                      top_p=p, temperature=temperature)  # fmt: skip
+        _expect_drawn(
+            t,
+            _clear(t, p, temperature),
+            f"temperature={temperature}, top_p={p}",
+            top_p=p,
+            temperature=temperature,
+        )
     _expect_drawn(t, _logits(t), "top_p=1.0", top_p=1.0)
 
 
@@ -181,8 +230,12 @@ def _clear(t: Trial, p: float, temperature: float) -> Tensor:
     return logits
 
 
-@gpt.prop("sample-greedy", 1, "Temperature 0 is argmax, row by row; the result is (B,) whole numbers",
-          SAMPLE)  # fmt: skip
+@gpt.prop(
+    "sample-greedy",
+    1,
+    "Temperature 0 is argmax, row by row; the result is (B,) whole numbers",
+    SAMPLE,
+)
 def _sample_greedy(t: Trial) -> None:
     B, V = t.distinct(2, 3, 9)
     logits = t.normal(B, V, sd=3.0)
@@ -190,20 +243,28 @@ def _sample_greedy(t: Trial) -> None:
         out = t.subject.call(SAMPLE, logits, **options)
         t.tensor(out, (B,), f"for logits of shape ({B}, {V}) the result")
         said = ", ".join(f"{k}={v}" for k, v in options.items())
-        t.expect(torch.equal(out.long(), logits.argmax(-1)), f"With {said} the result should be "
-                 f"{logits.argmax(-1).tolist()}; yours is {out.tolist()}.")  # fmt: skip
+        t.expect(
+            torch.equal(out.long(), logits.argmax(-1)),
+            f"With {said} the result should be "
+            f"{logits.argmax(-1).tolist()}; yours is {out.tolist()}.",
+        )
 
 
-@gpt.prop("sample-generator", 1, "Draws follow the generator given, and rows are drawn separately",
-          SAMPLE)  # fmt: skip
+@gpt.prop(
+    "sample-generator", 1, "Draws follow the generator given, and rows are drawn separately", SAMPLE
+)
 def _sample_generator(t: Trial) -> None:
     logits = t.normal(1, 20).expand(200, 20).clone() * 0.3
     seed = t.integer(0, 10**6)
-    ops = [{"op": "call", "on": SAMPLE, "args": [logits], "kwargs": {"generator": Gen(g)}, "seed": s}
-           for g, s in ((seed, 1), (seed, 2), (seed + 1, 1))]  # fmt: skip
+    ops = [
+        {"op": "call", "on": SAMPLE, "args": [logits], "kwargs": {"generator": Gen(g)}, "seed": s}
+        for g, s in ((seed, 1), (seed, 2), (seed + 1, 1))
+    ]
     a, b, c = (t.tensor(r["value"], (200,)) for r in t.subject.ask(ops))
-    t.expect(torch.equal(a, b), "Two generators with the same seed give two results: the generator "
-                                "is not used.")  # fmt: skip
+    t.expect(
+        torch.equal(a, b),
+        "Two generators with the same seed give two results: the generator is not used.",
+    )
     t.expect(not torch.equal(a, c), "Generators with different seeds give the same 200 draws.")
     t.expect(len(set(a.tolist())) > 3, "All rows got the same token: each row has its own draw.")
 
@@ -213,90 +274,97 @@ def _sample_clean(t: Trial) -> None:
     logits = t.normal(4, 6)
     for options in ({}, {"temperature": 0.5}, {"top_k": 2}, {"top_p": 0.5}):
         op = {"op": "call", "on": SAMPLE, "args": [logits], "kwargs": options, "pure": True}
-        t.expect(not t.subject.ask([op])[0]["changed"], f"With {options or 'defaults'} the logits are "
-                                                        "edited in place.")  # fmt: skip
+        t.expect(
+            not t.subject.ask([op])[0]["changed"],
+            f"With {options or 'defaults'} the logits are edited in place.",
+        )
 
 
-def _top_k_zeroed(l: Tensor, T: float, k: int | None, p: float | None) -> Tensor:  # noqa: E741
-    s = l.double() / T
+def _top_k_zeroed(z: Tensor, T: float, k: int | None, p: float | None) -> Tensor:
+    s = z.double() / T
     if k is None:
-        return distribution(l, T, k, p)
+        return distribution(z, T, k, p)
     return torch.where(s < s.sort(descending=True).values[min(k, len(s)) - 1], 0.0, s).softmax(0)
 
 
-def _unsorted(l: Tensor, T: float, k: int | None, p: float | None) -> Tensor:  # noqa: E741
+def _unsorted(z: Tensor, T: float, k: int | None, p: float | None) -> Tensor:
     if p is None:
-        return distribution(l, T, k)
-    q = (l.double() / T).softmax(0)
+        return distribution(z, T, k)
+    q = (z.double() / T).softmax(0)
     kept = q * (q.cumsum(0) - q < p)
     return kept / kept.sum()
 
 
-def _lowest(l: Tensor, T: float, k: int | None, p: float | None) -> Tensor:  # noqa: E741
+def _lowest(z: Tensor, T: float, k: int | None, p: float | None) -> Tensor:
     if p is None:
-        return distribution(l, T, k)
-    q, order = (l.double() / T).softmax(0).sort()
+        return distribution(z, T, k)
+    q, order = (z.double() / T).softmax(0).sort()
     kept = torch.zeros_like(q)
     kept[order] = q * (q.cumsum(0) - q < p)
     return kept / kept.sum()
 
 
-def _not_mapped(l: Tensor, T: float, k: int | None, p: float | None) -> Tensor:  # noqa: E741
+def _not_mapped(z: Tensor, T: float, k: int | None, p: float | None) -> Tensor:
     if p is None:
-        return distribution(l, T, k)
-    n = int((distribution(l, T, k, p) > 0).sum())
-    kept = distribution(l, T, k) * (torch.arange(len(l)) < n)
+        return distribution(z, T, k)
+    n = int((distribution(z, T, k, p) > 0).sum())
+    kept = distribution(z, T, k) * (torch.arange(len(z)) < n)
     return kept / kept.sum()
 
 
-def _each(l: Tensor, T: float, k: int | None, p: float | None, low: bool) -> Tensor:  # noqa: E741
+def _each(z: Tensor, T: float, k: int | None, p: float | None, low: bool) -> Tensor:
     if p is None:
-        return distribution(l, T, k)
-    q = (l.double() / T).softmax(0)
+        return distribution(z, T, k)
+    q = (z.double() / T).softmax(0)
     kept = q * (q >= (1 - p if low else p))
     return kept / kept.sum()
 
 
-def _before(l: Tensor, T: float, k: int | None, p: float | None) -> Tensor:  # noqa: E741
-    kept = distribution(l, 1.0, k, p) > 0
-    return (l.double() / T).masked_fill(~kept, float("-inf")).softmax(0)
+def _before(z: Tensor, T: float, k: int | None, p: float | None) -> Tensor:
+    kept = distribution(z, 1.0, k, p) > 0
+    return (z.double() / T).masked_fill(~kept, float("-inf")).softmax(0)
 
 
-def _uniform(l: Tensor, T: float, k: int | None, p: float | None) -> Tensor:  # noqa: E741
-    kept = (distribution(l, T, k, p) > 0).double()
+def _uniform(z: Tensor, T: float, k: int | None, p: float | None) -> Tensor:
+    kept = (distribution(z, T, k, p) > 0).double()
     return kept / kept.sum()
 
 
-def _one_hot(l: Tensor) -> Tensor:  # noqa: E741
-    return torch.nn.functional.one_hot(l.argmax(), len(l)).double()
+def _one_hot(z: Tensor) -> Tensor:
+    return torch.nn.functional.one_hot(z.argmax(), len(z)).double()
 
 
 Draw = Callable[[Tensor, float, int | None, float | None], Tensor]
 DRAWN: dict[str, Draw] = {
-    "temperature-multiplied": lambda l, T, k, p: distribution(l, 1 / T, k, p),
-    "temperature-ignored": lambda l, T, k, p: distribution(l, 1.0, k, p),
-    "temperature-on-probabilities": lambda l, T, k, p: distribution(l.double().softmax(0), T, k, p),
-    "always-greedy": lambda l, T, k, p: _one_hot(l),
+    "temperature-multiplied": lambda z, T, k, p: distribution(z, 1 / T, k, p),
+    "temperature-ignored": lambda z, T, k, p: distribution(z, 1.0, k, p),
+    "temperature-on-probabilities": lambda z, T, k, p: distribution(z.double().softmax(0), T, k, p),
+    "always-greedy": lambda z, T, k, p: _one_hot(z),
     "uniform-draw": _uniform,
-    "softmax-twice": lambda l, T, k, p: distribution(l, T, k, p).softmax(0),
-    "softmax-twice#1": lambda l, T, k, p: distribution((l.double() / T).softmax(0), 1.0, k, p),
-    "top-k-one-more": lambda l, T, k, p: distribution(l, T, k, p, more_k=1),
-    "top-k-one-less": lambda l, T, k, p: distribution(l, T, k, p, more_k=-1),
-    "top-k-ignored": lambda l, T, k, p: distribution(l, T, None, p),
-    "top-k-lowest": lambda l, T, k, p: distribution(l, T, None, p) if k is None
-    else (l.double() / T).masked_fill(l > l.sort().values[min(k, len(l)) - 1], float("-inf")).softmax(0),
+    "softmax-twice": lambda z, T, k, p: distribution(z, T, k, p).softmax(0),
+    "softmax-twice#1": lambda z, T, k, p: distribution((z.double() / T).softmax(0), 1.0, k, p),
+    "top-k-one-more": lambda z, T, k, p: distribution(z, T, k, p, more_k=1),
+    "top-k-one-less": lambda z, T, k, p: distribution(z, T, k, p, more_k=-1),
+    "top-k-ignored": lambda z, T, k, p: distribution(z, T, None, p),
+    "top-k-lowest": lambda z, T, k, p: (
+        distribution(z, T, None, p)
+        if k is None
+        else (z.double() / T)
+        .masked_fill(z > z.sort().values[min(k, len(z)) - 1], float("-inf"))
+        .softmax(0)
+    ),
     "top-k-zeroed": _top_k_zeroed,
-    "top-p-too-few": lambda l, T, k, p: distribution(l, T, k, p, more_p=-1),
-    "top-p-too-many": lambda l, T, k, p: distribution(l, T, k, p, more_p=1),
-    "top-p-ignored": lambda l, T, k, p: distribution(l, T, k, None),
-    "top-p-each": lambda l, T, k, p: _each(l, T, k, p, True),
-    "top-p-each#1": lambda l, T, k, p: _each(l, T, k, p, False),
+    "top-p-too-few": lambda z, T, k, p: distribution(z, T, k, p, more_p=-1),
+    "top-p-too-many": lambda z, T, k, p: distribution(z, T, k, p, more_p=1),
+    "top-p-ignored": lambda z, T, k, p: distribution(z, T, k, None),
+    "top-p-each": lambda z, T, k, p: _each(z, T, k, p, True),
+    "top-p-each#1": lambda z, T, k, p: _each(z, T, k, p, False),
     "top-p-unsorted": _unsorted,
     "top-p-lowest": _lowest,
-    "top-p-not-mapped-back": lambda l, T, k, p: _not_mapped(l, T, k, p),
+    "top-p-not-mapped-back": lambda z, T, k, p: _not_mapped(z, T, k, p),
     "top-p-before-temperature": _before,
-    "ranks": lambda l, T, k, p: distribution(l, T, k, p).sort(descending=True).values,
-}  # fmt: skip
+    "ranks": lambda z, T, k, p: distribution(z, T, k, p).sort(descending=True).values,
+}
 
 
 @gpt.diagnosis(SAMPLE)
@@ -304,8 +372,13 @@ def _sample_faults(t: Trial, failed: set[str]) -> list[Finding]:
     found = _sample_plain_faults(t)
     if found:
         return [gpt.finding(n) for n in found]
-    cases = [(1.0, None, None), (0.5, None, None), (1.0, 3, None), (1.8, None, 0.8),
-             (1.0, None, 0.35)]  # fmt: skip
+    cases = [
+        (1.0, None, None),
+        (0.5, None, None),
+        (1.0, 3, None),
+        (1.8, None, 0.8),
+        (1.0, None, 0.35),
+    ]
     seen = []
     for T, k, p in cases:
         logits = _clear(t, p or 2.0, T)
@@ -324,11 +397,19 @@ def _sample_faults(t: Trial, failed: set[str]) -> list[Finding]:
 
 def _sample_plain_faults(t: Trial) -> list[str]:
     logits = t.normal(5, 6)
-    replies = t.subject.run([
-        {"op": "call", "on": SAMPLE, "args": [logits], "kwargs": o, "pure": True}
-        for o in ({}, {"temperature": 0.0}, {"top_k": 50}, {"temperature": 0.5}, {"top_k": 2},
-                  {"top_p": 0.5})
-    ])  # fmt: skip
+    replies = t.subject.run(
+        [
+            {"op": "call", "on": SAMPLE, "args": [logits], "kwargs": o, "pure": True}
+            for o in (
+                {},
+                {"temperature": 0.0},
+                {"top_k": 50},
+                {"temperature": 0.5},
+                {"top_k": 2},
+                {"top_p": 0.5},
+            )
+        ]
+    )
     plain, zero, large, *_ = replies
     found = []
     out = plain.get("value")
@@ -352,9 +433,11 @@ def _sample_plain_faults(t: Trial) -> list[str]:
     if found:
         return found
     flat = torch.zeros(300, 20)
-    ops = [{"op": "call", "on": SAMPLE, "args": [flat], "kwargs": {"generator": Gen(g)}, "seed": s}
-           for g, s in ((3, 1), (3, 2), (4, 3), (5, 4), (6, 5))]  # fmt: skip
-    outs = [r.get("value") for r in t.subject.run(ops)]
+    ops = [
+        {"op": "call", "on": SAMPLE, "args": [flat], "kwargs": {"generator": Gen(g)}, "seed": s}
+        for g, s in ((3, 1), (3, 2), (4, 3), (5, 4), (6, 5))
+    ]
+    outs: list[Any] = [r.get("value") for r in t.subject.run(ops)]
     if all(isinstance(o, Tensor) and o.shape == (300,) for o in outs):
         one_each = all(len(set(o.tolist())) == 1 for o in outs)
         if one_each and not all(torch.equal(o, outs[0]) for o in outs):
@@ -364,7 +447,7 @@ def _sample_plain_faults(t: Trial) -> list[str]:
     return found
 
 
-# ------------------------------------------------------------------------------------------- generate
+# ----------------------------------------------------------------------------------------- generate
 
 
 def _mixed(table: Tensor, decay: float, idx: Tensor) -> Tensor:
@@ -379,9 +462,15 @@ Read = Callable[[Tensor, int], Tensor]
 
 
 def continued(
-    table: Tensor, decay: float, idx: Tensor, n: int, context: int, *,
-    crop: Read = lambda x, c: x[:, -c:], at: int = -1,
-) -> Tensor:  # fmt: skip
+    table: Tensor,
+    decay: float,
+    idx: Tensor,
+    n: int,
+    context: int,
+    *,
+    crop: Read = lambda x, c: x[:, -c:],
+    at: int = -1,
+) -> Tensor:
     """The greedy continuation, or one with a fault in cropping or position."""
     for _ in range(n):
         logits = _mixed(table, decay, crop(idx, context))
@@ -395,19 +484,35 @@ def _world(t: Trial, B: int, T: int, V: int = 9) -> tuple[Tensor, float, Tensor]
 
 
 def _run(
-    t: Trial, table: Tensor, decay: float, idx: Tensor, n: int, context: int, *,
-    limit: int | None = None, train: bool = False, **options: Any,
-) -> dict[str, Any]:  # fmt: skip
+    t: Trial,
+    table: Tensor,
+    decay: float,
+    idx: Tensor,
+    n: int,
+    context: int,
+    *,
+    limit: int | None = None,
+    train: bool = False,
+    **options: Any,
+) -> dict[str, Any]:
     """Generate with a probe model; the reply, with the model's modes and calls."""
     name = t.new_name()
-    replies = t.subject.run([
-        {"op": "model", "as": name, "table": table, "decay": decay, "max_length": limit},
-        {"op": "mode", "on": name, "train": train},
-        {"op": "call", "on": GENERATE, "args": [Ref(name), idx, n, context], "kwargs": options,
-         "pure": False, "seed": t.integer(0, 10**9)},
-        {"op": "mode", "on": name},
-        {"op": "calls", "on": name},
-    ])  # fmt: skip
+    replies = t.subject.run(
+        [
+            {"op": "model", "as": name, "table": table, "decay": decay, "max_length": limit},
+            {"op": "mode", "on": name, "train": train},
+            {
+                "op": "call",
+                "on": GENERATE,
+                "args": [Ref(name), idx, n, context],
+                "kwargs": options,
+                "pure": False,
+                "seed": t.integer(0, 10**9),
+            },
+            {"op": "mode", "on": name},
+            {"op": "calls", "on": name},
+        ]
+    )
     return {**replies[2], "modes": replies[3]["value"], "calls": replies[4]["value"]}
 
 
@@ -419,30 +524,46 @@ def _text(t: Trial, reply: dict[str, Any]) -> Any:
     return reply["value"]
 
 
-@gpt.prop("generate-greedy", 3, "At temperature 0 the continuation is the argmax of the last position, "
-          "step by step", GENERATE)  # fmt: skip
+@gpt.prop(
+    "generate-greedy",
+    3,
+    "At temperature 0 the continuation is the argmax of the last position, step by step",
+    GENERATE,
+)
 def _generate_greedy(t: Trial) -> None:
     for B, T, n in ((2, 3, 5), (1, 1, 4), (3, 4, 1)):
         table, decay, idx = _world(t, B, T)
-        out = t.tensor(_text(t, _run(t, table, decay, idx, n, 64, temperature=0.0)), (B, T + n),
-                       f"for a prompt of shape ({B}, {T}) and {n} new tokens the result")  # fmt: skip
+        out = t.tensor(
+            _text(t, _run(t, table, decay, idx, n, 64, temperature=0.0)),
+            (B, T + n),
+            f"for a prompt of shape ({B}, {T}) and {n} new tokens the result",
+        )
         t.expect(torch.equal(out[:, :T], idx), "The prompt is not kept at the start of the result.")
         right = continued(table, decay, idx, n, 64)
         if not torch.equal(out, right):
-            raise Failure(f"The continuation of {idx[0].tolist()} should be {right[0, T:].tolist()}; "
-                          f"yours is {out[0, T:].tolist()}.")  # fmt: skip
+            raise Failure(
+                f"The continuation of {idx[0].tolist()} should be {right[0, T:].tolist()}; "
+                f"yours is {out[0, T:].tolist()}."
+            )
 
 
-@gpt.prop("generate-crop", 2, "The model reads the last context_length tokens, and never more", GENERATE)
+@gpt.prop(
+    "generate-crop", 2, "The model reads the last context_length tokens, and never more", GENERATE
+)
 def _generate_crop(t: Trial) -> None:
     table, decay, idx = _world(t, 2, 6)
     reply = _run(t, table, decay, idx, 9, 4, limit=4, temperature=0.0)
     out = t.tensor(_text(t, reply), (2, 15), "with context_length = 4 and 6 + 9 tokens the result")
-    t.expect(torch.equal(out, continued(table, decay, idx, 9, 4)), "With a text longer than "
-             "context_length = 4 the continuation is wrong: the model has to read the LAST 4 tokens.")  # fmt: skip
+    t.expect(
+        torch.equal(out, continued(table, decay, idx, 9, 4)),
+        "With a text longer than "
+        "context_length = 4 the continuation is wrong: the model has to read the LAST 4 tokens.",
+    )
     lengths = [c["idx"].shape[1] for c in reply["calls"]]
-    t.expect(lengths == [4] * 9, f"With context_length = 4 the model should read 4 tokens nine times; "
-                                 f"it read {lengths}.")  # fmt: skip
+    t.expect(
+        lengths == [4] * 9,
+        f"With context_length = 4 the model should read 4 tokens nine times; it read {lengths}.",
+    )
 
 
 @gpt.prop("generate-sampling", 1, "temperature and top_k reach the draw", GENERATE)
@@ -454,26 +575,41 @@ def _generate_sampling(t: Trial) -> None:
         out = t.tensor(_text(t, _run(t, table, 0.0, idx, 1, 8, **options)), (DRAWS, 2))
         seen = torch.bincount(out[:, 1], minlength=len(logits)).double() / DRAWS
         said = ", ".join(f"{k}={v}" for k, v in options.items()) or "defaults"
-        t.expect(drawn_from(seen, distribution(logits, **options)), f"With {said} the first new token "
-                 "does not come with the right frequencies.")  # fmt: skip
+        t.expect(
+            drawn_from(seen, distribution(logits, **options)),
+            f"With {said} the first new token does not come with the right frequencies.",
+        )
 
 
-@gpt.prop("generate-mode", 1, "The model is left in the mode it was found in, the prompt unedited; 0 new "
-          "tokens give the prompt", GENERATE)  # fmt: skip
+@gpt.prop(
+    "generate-mode",
+    1,
+    "The model is left in the mode it was found in, the prompt unedited; 0 new "
+    "tokens give the prompt",
+    GENERATE,
+)
 def _generate_mode(t: Trial) -> None:
     for train in (True, False):
         table, decay, idx = _world(t, 2, 3)
         reply = _run(t, table, decay, idx, 3, 8, train=train)
         _text(t, reply)
-        t.expect(reply["modes"][0] is train, "The model was in "
-                 f"{'training' if train else 'evaluation'} mode before and is in "
-                 f"{'evaluation' if train else 'training'} mode after.")  # fmt: skip
-    same = t.tensor(_text(t, _run(t, table, decay, idx, 0, 8)), idx.shape, "with 0 new tokens the result")
+        t.expect(
+            reply["modes"][0] is train,
+            "The model was in "
+            f"{'training' if train else 'evaluation'} mode before and is in "
+            f"{'evaluation' if train else 'training'} mode after.",
+        )
+    same = t.tensor(
+        _text(t, _run(t, table, decay, idx, 0, 8)), idx.shape, "with 0 new tokens the result"
+    )
     t.expect(torch.equal(same, idx), "With 0 new tokens the result should be the prompt.")
     name = t.new_name()
-    changed = t.subject.ask([
-        {"op": "model", "as": name, "table": table, "decay": decay, "max_length": None},
-        {"op": "call", "on": GENERATE, "args": [Ref(name), idx, 2, 8], "pure": True}])[1]["changed"]  # fmt: skip
+    changed = t.subject.ask(
+        [
+            {"op": "model", "as": name, "table": table, "decay": decay, "max_length": None},
+            {"op": "call", "on": GENERATE, "args": [Ref(name), idx, 2, 8], "pure": True},
+        ]
+    )[1]["changed"]
     t.expect(not changed, "The prompt is edited in place.")
 
 
@@ -530,7 +666,7 @@ def _generate_faults(t: Trial, failed: set[str]) -> list[Finding]:
     return [gpt.finding(n) for n in dict.fromkeys(found)]
 
 
-# ------------------------------------------------------------------------------------ count_parameters
+# --------------------------------------------------------------------------------- count_parameters
 
 
 def count(d: int, L: int, V: int, n: int, **o: int) -> int:
@@ -541,8 +677,11 @@ def count(d: int, L: int, V: int, n: int, **o: int) -> int:
     mlp = o.get("mlp_matrices", 2) * width * d * d + o.get("biases", 1) * (width * d + d)
     norms = o.get("norms", 2) * o.get("norm", 2) * d
     blocks = o.get("blocks", L) * (attention + mlp + norms)
-    ends = (o.get("tokens", 1) * V * d + o.get("positions", 1) * n * d
-            + o.get("final", 1) * o.get("norm", 2) * d)  # fmt: skip
+    ends = (
+        o.get("tokens", 1) * V * d
+        + o.get("positions", 1) * n * d
+        + o.get("final", 1) * o.get("norm", 2) * d
+    )
     return blocks + ends + o.get("output", 0) * V * d + o.get("output_bias", 0) * V
 
 
@@ -578,8 +717,10 @@ def _counted(t: Trial, case: tuple[int, ...]) -> int:
     out = t.subject.call(COUNT, *case)
     if isinstance(out, Tensor) and out.numel() == 1:
         out = out.item()
-    t.expect(isinstance(out, int | float) and not isinstance(out, bool) and float(out) == int(out),
-             f"count_parameters{case} should be a whole number; yours is {out!r}.")  # fmt: skip
+    t.expect(
+        isinstance(out, int | float) and not isinstance(out, bool) and float(out) == int(out),
+        f"count_parameters{case} should be a whole number; yours is {out!r}.",
+    )
     return int(out)
 
 
@@ -587,8 +728,10 @@ def _counted(t: Trial, case: tuple[int, ...]) -> int:
 def _count_gpt2(t: Trial) -> None:
     for name, case in GPT2.items():
         got, right = _counted(t, case), count(*case)
-        t.expect(got == right, f"GPT-2 {name} has {right:,} parameters; you count {got:,} "
-                               f"({got - right:+,}).")  # fmt: skip
+        t.expect(
+            got == right,
+            f"GPT-2 {name} has {right:,} parameters; you count {got:,} ({got - right:+,}).",
+        )
 
 
 @gpt.prop("count-any", 2, "Right for any width, depth, vocabulary and context", COUNT)
@@ -596,8 +739,11 @@ def _count_any(t: Trial) -> None:
     for _ in range(4):
         case = (t.integer(1, 90), t.integer(0, 7), t.integer(2, 500), t.integer(1, 300))
         got, right = _counted(t, case), count(*case)
-        t.expect(got == right, f"With d_model, n_layers, vocab_size, context_length = {case} there are "
-                               f"{right:,} parameters; you count {got:,} ({got - right:+,}).")  # fmt: skip
+        t.expect(
+            got == right,
+            f"With d_model, n_layers, vocab_size, context_length = {case} there are "
+            f"{right:,} parameters; you count {got:,} ({got - right:+,}).",
+        )
 
 
 @gpt.diagnosis(COUNT)
@@ -611,10 +757,10 @@ def _count_faults(t: Trial, failed: set[str]) -> list[Finding]:
     for a in names:
         for b in names:
             both = {**COUNTS[a], **COUNTS[b]}
-            if a < b and not set(COUNTS[a]) & set(COUNTS[b]) and got == [
-                count(*c, **both) for c in cases
-            ]:  # fmt: skip
+            if (
+                a < b
+                and not set(COUNTS[a]) & set(COUNTS[b])
+                and got == [count(*c, **both) for c in cases]
+            ):
                 return [gpt.finding(a.split("#")[0]), gpt.finding(b.split("#")[0])]
     return []
-
-

@@ -15,14 +15,17 @@ ON = "averaging_matrix"
 MISTAKES = {
     "upside-down": "Your matrix is upper triangular: row t averages the tokens 0 … t, which are "
     "the columns on the left, so torch.tril, not triu.",
-    "transposed": "Your matrix is the transpose of the right one: rows are the outputs, columns the "
+    "transposed": "Your matrix is the transpose of the right one: rows are the outputs, columns "
+    "the "
     "tokens they average.",
     "columns-normalised": "Your COLUMNS sum to 1: normalise each row, .sum(dim=1, keepdim=True) "
     "(without keepdim the division runs along the wrong side).",
-    "not-normalised": "Your rows are ones, so they sum instead of averaging: divide each row by its "
+    "not-normalised": "Your rows are ones, so they sum instead of averaging: divide each row by "
+    "its "
     "sum.",
     "divided-by-length": "You divide every row by T; row t has t + 1 ones, so divide it by t + 1.",
-    "no-mask": "Every row averages the whole sequence: the entries right of the diagonal must be 0.",
+    "no-mask": "Every row averages the whole sequence: the entries right of the diagonal must be "
+    "0.",
     "excludes-itself": "Your diagonal is 0: token t belongs to its own average.",
     "one-too-far": "Row t also averages token t + 1: the diagonal is the last one allowed "
     "(tril(diagonal=0)).",
@@ -38,7 +41,7 @@ MISTAKES = {
     "one-size": "Your function only works for some T, or gives the same size for each: use T.",
     "reversed": "Your rows are in reverse order: row 0 is the first token alone.",
     "powers": "Your weights fall off with distance: an average weighs all the tokens so far alike.",
-}  # fmt: skip
+}
 
 masked_matmul = Exercise("masked-matmul", "The averaging matrix", (ON,), MISTAKES)
 
@@ -77,7 +80,7 @@ VARIANTS: dict[str, Callable[[int], Tensor]] = {
     "softmax-of-zeros": lambda T: _tril(T).softmax(1),
     "softmax-of-zeros#1": lambda T: torch.zeros(T, T, dtype=torch.float64).softmax(1),
     "identity": lambda T: torch.eye(T, dtype=torch.float64),
-    "integers": lambda T: (_tril(T) // _n(T)[:, None]),
+    "integers": lambda T: _tril(T) // _n(T)[:, None],
     "reversed": lambda T: right(T).flip(0),
     "powers": lambda T: _powers(T),
 }
@@ -98,11 +101,15 @@ def _call(t: Trial, T: int) -> Tensor:
 def _shape(t: Trial) -> None:
     for T in (1, 2, t.integer(3, 9), t.integer(10, 40)):
         out = _call(t, T)
-        t.expect(out.is_floating_point(), f"averaging_matrix({T}) holds {out.dtype} entries: a mean "
-                                          "needs a floating type.")  # fmt: skip
+        t.expect(
+            out.is_floating_point(),
+            f"averaging_matrix({T}) holds {out.dtype} entries: a mean needs a floating type.",
+        )
 
 
-@masked_matmul.prop("values", 4, "Row t is 1/(t + 1) in its first t + 1 columns, at T = 1, 2, 5 and 8")
+@masked_matmul.prop(
+    "values", 4, "Row t is 1/(t + 1) in its first t + 1 columns, at T = 1, 2, 5 and 8"
+)
 def _values(t: Trial) -> None:
     for T in (1, 2, 3, 5, 8, t.integer(9, 30)):
         out = t.subject.call(ON, T)
@@ -111,16 +118,21 @@ def _values(t: Trial) -> None:
             parts = [("yours", out)] if isinstance(out, Tensor) and out.dim() <= 2 else []
             shown = CounterExample(f"averaging_matrix({T})", [*parts, ("expected", right(T))])
             t.tensor(out, (T, T), f"averaging_matrix({T})")
-            raise Failure(f"averaging_matrix({T}) is wrong. {difference(out, right(T))}",
-                          shown if T <= 5 else None)  # fmt: skip
+            raise Failure(
+                f"averaging_matrix({T}) is wrong. {difference(out, right(T))}",
+                shown if T <= 5 else None,
+            )
 
 
 @masked_matmul.prop("rows", 1, "Every row sums to 1 and nothing is negative, also at T = 200")
 def _rows(t: Trial) -> None:
     out = _call(t, 200).double()
-    t.expect(bool(((out.sum(1) - 1).abs() < 1e-5).all()), "Not every row sums to 1: row "
-             f"{int((out.sum(1) - 1).abs().argmax())} sums to "
-             f"{float(out.sum(1)[(out.sum(1) - 1).abs().argmax()]):.4g}.")  # fmt: skip
+    t.expect(
+        bool(((out.sum(1) - 1).abs() < 1e-5).all()),
+        "Not every row sums to 1: row "
+        f"{int((out.sum(1) - 1).abs().argmax())} sums to "
+        f"{float(out.sum(1)[(out.sum(1) - 1).abs().argmax()]):.4g}.",
+    )
     t.expect(bool((out >= 0).all()), "Some entries are negative.")
 
 
@@ -128,10 +140,14 @@ def _rows(t: Trial) -> None:
 def _causal(t: Trial) -> None:
     T = t.integer(4, 12)
     out = _call(t, T)
-    t.expect(bool((out.triu(1) == 0).all()), "There is weight right of the diagonal, on tokens that "
-             "come later: it has to be exactly 0.")  # fmt: skip
-    t.expect(bool((out[torch.ones(T, T, dtype=torch.bool).tril()] > 0).all()),
-             "Some token on or left of the diagonal has no weight.")  # fmt: skip
+    t.expect(
+        bool((out.triu(1) == 0).all()),
+        "There is weight right of the diagonal, on tokens that come later: it has to be exactly 0.",
+    )
+    t.expect(
+        bool((out[torch.ones(T, T, dtype=torch.bool).tril()] > 0).all()),
+        "Some token on or left of the diagonal has no weight.",
+    )
 
 
 @masked_matmul.prop("product", 1, "The matrix times the tokens is their causal average")
@@ -148,8 +164,10 @@ def _fresh(t: Trial) -> None:
     a, b, c = (_call(t, T) for T in (5, 7, 5))
     t.expect(agree(a, c, 1e-7) and b.shape == (7, 7), "Two calls with the same T differ.")
     made = t.subject.run([{"op": "alias", "on": ON, "args": [5]}])[0]
-    t.expect(made.get("value") is False, "Two calls return the same storage: who edits one result "
-             "edits the other.")  # fmt: skip
+    t.expect(
+        made.get("value") is False,
+        "Two calls return the same storage: who edits one result edits the other.",
+    )
 
 
 @masked_matmul.diagnosis()

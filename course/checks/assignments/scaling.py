@@ -20,7 +20,8 @@ MISTAKES = {
     "divided-by-width": "You divide by D itself: divide by its square root (the VARIANCE of q·k is "
     "D, its spread √D).",
     "multiplied": "You multiply by √D: divide.",
-    "divided-by-length": "You divide by the root of a number of tokens (a shape[-2]): what counts is "
+    "divided-by-length": "You divide by the root of a number of tokens (a shape[-2]): what counts "
+    "is "
     "the width D = q.shape[-1].",
     "divided-twice": "You divide q and k by √D each, so the scores by D in all: divide once.",
     "transposed": "Your scores have keys in the rows: q @ k.transpose(-2, -1), so that rows are "
@@ -38,7 +39,8 @@ MISTAKES = {
     "detached": "The result is cut off from the gradient.",
     "fixed-dtype": "The result does not have the type of what came in.",
     "entropy": "You return the entropy: take its exponential.",
-    "two-to-the-nats": "You raise 2 to an entropy in nats: log and exp need the same base (log2 with "
+    "two-to-the-nats": "You raise 2 to an entropy in nats: log and exp need the same base (log2 "
+    "with "
     "2**, log with exp).",
     "e-to-the-bits": "You take exp of an entropy in bits: log2 goes with 2**, log with exp.",
     "zero-weights": "A weight of 0 gives NaN: 0 · log 0 counts as 0 (torch.xlogy, or clamp before "
@@ -56,16 +58,18 @@ MISTAKES = {
     "leaking-epsilon": "Your epsilon is so large that it changes the result: clamp, or xlogy.",
     "not-a-tensor": "You return a Python number: return a tensor of shape weights.shape[:-1].",
     "log-of-sum": "You take the logarithm of a sum: the entropy is the sum of w · log w.",
-}  # fmt: skip
+}
 
 scaling = Exercise("scaling", "Divided scores and effective tokens", (SCORES, TOKENS), MISTAKES)
 
 
 def right_scores(q: Tensor, k: Tensor) -> Tensor:
+    """q·k / √D."""
     return q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
 
 
 def right_tokens(w: Tensor) -> Tensor:
+    """The exponential of each row's entropy."""
     return torch.exp(-torch.xlogy(w, w).sum(-1))
 
 
@@ -97,9 +101,10 @@ SCORE_VARIANTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "by-norm#1": lambda q, k: _dot(q, k) / (q.norm() * k.norm()),
     "standardised": lambda q, k: _dot(q, k) / _dot(q, k).std(),
     "standardised#1": lambda q, k: _dot(q, k) / _dot(q, k).std(-1, keepdim=True),
-    "standardised#2": lambda q, k: (_dot(q, k) - _dot(q, k).mean(-1, keepdim=True))
-    / _dot(q, k).std(-1, keepdim=True),
-}  # fmt: skip
+    "standardised#2": lambda q, k: (
+        (_dot(q, k) - _dot(q, k).mean(-1, keepdim=True)) / _dot(q, k).std(-1, keepdim=True)
+    ),
+}
 
 
 def _entropy(w: Tensor) -> Tensor:
@@ -158,9 +163,16 @@ def _scores_values(t: Trial) -> None:
         T, S, D = t.distinct(3, 4, 11)
         cases.append([t.normal(*lead, T, D), t.normal(*lead, S, D)])
     cases.append([t.normal(2, 1, 5), t.normal(2, 7, 5)])
-    check_values(t, SCORES, cases, right_scores, small=_small_scores(), labels=("q", "k"),
-                 loosen=(0, 1),
-                 said=lambda c: f"q {tuple(c[0].shape)} and k {tuple(c[1].shape)}")  # fmt: skip
+    check_values(
+        t,
+        SCORES,
+        cases,
+        right_scores,
+        small=_small_scores(),
+        labels=("q", "k"),
+        loosen=(0, 1),
+        said=lambda c: f"q {tuple(c[0].shape)} and k {tuple(c[1].shape)}",
+    )
 
 
 @scaling.prop("scores-spread", 1, "The spread of the scores is 1 at every width", SCORES)
@@ -168,8 +180,11 @@ def _spread(t: Trial) -> None:
     for D in (4, 64, 256):
         out = t.tensor(t.subject.call(SCORES, t.normal(200, D), t.normal(200, D)), (200, 200))
         sd = float(out.std())
-        t.expect(0.85 < sd < 1.15, f"At D = {D} the spread of your scores is {sd:.3g}, not 1: for "
-                                   f"independent entries q·k spreads as √D = {D**0.5:g}.")  # fmt: skip
+        t.expect(
+            0.85 < sd < 1.15,
+            f"At D = {D} the spread of your scores is {sd:.3g}, not 1: for "
+            f"independent entries q·k spreads as √D = {D**0.5:g}.",
+        )
 
 
 @scaling.prop("scores-clean", 1, "Nothing edited, gradients right, types kept", SCORES)
@@ -188,23 +203,41 @@ def _scores_clean(t: Trial) -> None:
 def _tokens_values(t: Trial) -> None:
     cases = [[_weights(t, *s)] for s in ((4,), (3, 5), (2, 6, 7), (2, 3, 4, 9))]
     cases.append([_weights(t, 5, 64, zeros=False)])
-    check_values(t, TOKENS, cases, right_tokens, small=_small_weights(), labels=("weights",),
-                 tol=1e-4, loosen=(), said=lambda c: f"weights {tuple(c[0].shape)}")  # fmt: skip
+    check_values(
+        t,
+        TOKENS,
+        cases,
+        right_tokens,
+        small=_small_weights(),
+        labels=("weights",),
+        tol=1e-4,
+        loosen=(),
+        said=lambda c: f"weights {tuple(c[0].shape)}",
+    )
 
 
-@scaling.prop("tokens-limits", 1, "n equal weights count n; all the weight on one token counts 1; "
-              "zeros count nothing", TOKENS)  # fmt: skip
+@scaling.prop(
+    "tokens-limits",
+    1,
+    "n equal weights count n; all the weight on one token counts 1; zeros count nothing",
+    TOKENS,
+)
 def _limits(t: Trial) -> None:
     n = t.integer(3, 50)
     flat, one = torch.full((2, n), 1 / n), torch.zeros(2, n)
     one[:, t.integer(0, n - 1)] = 1.0
     half = torch.zeros(2, 8)
     half[:, 2:4] = 0.5
-    for w, expected, said in ((flat, float(n), f"{n} equal weights"), (one, 1.0, "one weight of 1"),
-                              (half, 2.0, "two weights of ½ among zeros")):  # fmt: skip
+    for w, expected, said in (
+        (flat, float(n), f"{n} equal weights"),
+        (one, 1.0, "one weight of 1"),
+        (half, 2.0, "two weights of ½ among zeros"),
+    ):
         out = t.tensor(t.subject.call(TOKENS, w), (2,), f"the result for {said}")
-        t.expect(agree(out, torch.full((2,), expected), 1e-4),
-                 f"For {said} the result should be {expected:g}; yours is {float(out[0]):.4g}.")  # fmt: skip
+        t.expect(
+            agree(out, torch.full((2,), expected), 1e-4),
+            f"For {said} the result should be {expected:g}; yours is {float(out[0]):.4g}.",
+        )
 
 
 @scaling.prop("tokens-clean", 1, "Nothing edited, gradients right, types kept", TOKENS)
@@ -229,10 +262,15 @@ def _score_faults(t: Trial, failed: set[str]) -> list[Finding]:
     out = replies[0].get("value")
     if isinstance(out, Tensor) and out.shape == square[0][0].shape:
         return [scaling.finding("elementwise")]
-    turned = {"batch-transposed"} if any(
-        "must match" in r.get("error", {}).get("message", "")
-        or "Expected size" in r.get("error", {}).get("message", "") for r in replies
-    ) else set()  # fmt: skip
+    turned = (
+        {"batch-transposed"}
+        if any(
+            "must match" in r.get("error", {}).get("message", "")
+            or "Expected size" in r.get("error", {}).get("message", "")
+            for r in replies
+        )
+        else set()
+    )
     if edits(t, SCORES, [t.normal(3, 4), t.normal(5, 4)]):
         turned = {"edits-input"}
     if not turned and "scores-values" not in failed:

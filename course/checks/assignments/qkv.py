@@ -75,14 +75,18 @@ MISTAKES = {
     "detached": "Part of the result is cut off from the gradient.",
     "batch-mixed": "Rows of the batch influence each other.",
     "first-only": "Only the first sequence of the batch is computed.",
-}  # fmt: skip
+}
 
-qkv = Exercise("qkv", "Attention from three matrices", (ON,), MISTAKES,
-               refused=("scaled_dot_product_attention", "MultiheadAttention",
-                        "multi_head_attention_forward"))  # fmt: skip
+qkv = Exercise(
+    "qkv",
+    "Attention from three matrices",
+    (ON,),
+    MISTAKES,
+    refused=("scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward"),
+)
 
 
-def oracle(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, fault: Fault) -> Tensor:
+def oracle(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, *, fault: Fault) -> Tensor:
     """The (faulty) attention of three matrices. x (B, T, C) → (B, T, D)"""
     zero = torch.zeros(1, 1, w_q.shape[1], dtype=x.dtype)
     roles = Roles(w_q[None, None], w_k[None, None], w_v[None, None], zero, zero, zero)
@@ -93,11 +97,12 @@ UNDIVIDED = Fault(scale="none")
 
 
 def right(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-    return oracle(x, w_q, w_k, w_v, UNDIVIDED)
+    """Undivided causal attention."""
+    return oracle(x, w_q, w_k, w_v, fault=UNDIVIDED)
 
 
 def _faulty(fault: Fault) -> Callable[..., Tensor]:
-    return lambda x, q, k, v: oracle(x, q, k, v, fault)
+    return lambda x, q, k, v: oracle(x, q, k, v, fault=fault)
 
 
 def _symmetric(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
@@ -112,20 +117,23 @@ VARIANTS: dict[str, Callable[..., Tensor]] = {
     "divided-by-d-model": _faulty(FAULTS["divided-by-d-model"]),
     "divided-by-d-head-itself": _faulty(FAULTS["divided-by-d-head-itself"]),
     **{n: _faulty(replace(FAULTS[n], scale="none")) for n in NAMES},
-    "shared-qk#1": lambda x, q, k, v: oracle(x, k, k, v, UNDIVIDED),
-    "keys-are-values": lambda x, q, k, v: oracle(x, q, k, k, UNDIVIDED),
-    "keys-are-values#1": lambda x, q, k, v: oracle(x, q, v, v, UNDIVIDED),
-    "keys-are-values#2": lambda x, q, k, v: oracle(x, q, v, k, UNDIVIDED),
-    "keys-are-values#3": lambda x, q, k, v: oracle(x, q, k, q, UNDIVIDED),
-    "queries-and-keys-swapped": lambda x, q, k, v: oracle(x, k, q, v, UNDIVIDED),
+    "shared-qk#1": lambda x, q, k, v: oracle(x, k, k, v, fault=UNDIVIDED),
+    "keys-are-values": lambda x, q, k, v: oracle(x, q, k, k, fault=UNDIVIDED),
+    "keys-are-values#1": lambda x, q, k, v: oracle(x, q, v, v, fault=UNDIVIDED),
+    "keys-are-values#2": lambda x, q, k, v: oracle(x, q, v, k, fault=UNDIVIDED),
+    "keys-are-values#3": lambda x, q, k, v: oracle(x, q, k, q, fault=UNDIVIDED),
+    "queries-and-keys-swapped": lambda x, q, k, v: oracle(x, k, q, v, fault=UNDIVIDED),
     "no-projection": _symmetric,
     "first-only": lambda x, q, k, v: right(x[:1], q, k, v).expand(x.shape[0], -1, -1),
-    "batch-mixed": lambda x, q, k, v: right(x, q, k, v).mean(0, keepdim=True)
-    .expand(x.shape[0], -1, -1),
-}  # fmt: skip
+    "batch-mixed": lambda x, q, k, v: (
+        right(x, q, k, v).mean(0, keepdim=True).expand(x.shape[0], -1, -1)
+    ),
+}
 
 
-def _case(t: Trial, B: int, T: int, C: int, D: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+def _case(
+    t: Trial, B: int, T: int, C: int, D: int, dtype: torch.dtype = torch.float32
+) -> list[Tensor]:
     x = t.normal(B, T, C, dtype=dtype)
     return [x, *(t.normal(C, D, dtype=dtype, sd=1.1 / C**0.5) for _ in range(3))]
 
@@ -157,8 +165,16 @@ def _values(t: Trial) -> None:
     for T in (1, 2, 5, 8):
         B, C, D = t.distinct(3, 2, 9, avoid=(T,))
         cases.append(_case(t, B, T, C, D))
-    check_values(t, ON, cases, right, tol=2e-5, small=_small(), labels=("x", "w_q", "w_k", "w_v"),
-                 said=lambda c: f"x {tuple(c[0].shape)} and matrices {tuple(c[1].shape)}")  # fmt: skip
+    check_values(
+        t,
+        ON,
+        cases,
+        right,
+        tol=2e-5,
+        small=_small(),
+        labels=("x", "w_q", "w_k", "w_v"),
+        said=lambda c: f"x {tuple(c[0].shape)} and matrices {tuple(c[1].shape)}",
+    )
 
 
 @qkv.prop("causal", 2, "No output depends on a later token; each depends on all before and itself")
@@ -170,11 +186,12 @@ def _causal(t: Trial) -> None:
 @qkv.prop("stable", 1, "Scores of ±1e4 overflow nowhere, and nothing leaks through the mask")
 def _stable(t: Trial) -> None:
     x, q, k, v = _case(t, 30, 5, 4, 3)
-    calm, big, one = results(t, ON, [[x, q, k, v], [x, 100 * q, 100 * k, v],
-                                     [x[:, :1], q, k, v]])  # fmt: skip
+    calm, big, one = results(t, ON, [[x, q, k, v], [x, 100 * q, 100 * k, v], [x[:, :1], q, k, v]])
     t.expect(bool(torch.isfinite(big).all()), "Scores of ±1e4 give NaN or infinite outputs.")
-    t.expect(agree(big[:, :1], one), "With large scores the first output depends on later tokens: "
-                                     "the mask leaks.")  # fmt: skip
+    t.expect(
+        agree(big[:, :1], one),
+        "With large scores the first output depends on later tokens: the mask leaks.",
+    )
     same = x[:, :1].expand(30, 5, 4)
     (flat,) = results(t, ON, [[same, q, k, v]])
     t.close(flat, (same @ v), "With equal tokens every output is that token's value.")
@@ -182,8 +199,9 @@ def _stable(t: Trial) -> None:
     t.expect(bool((zero == 0).all()), "With x = 0 every output should be 0.")
 
 
-@qkv.prop("lengths", 1, "A prefix gives the prefix; one token and one row work; sequences are "
-          "independent")  # fmt: skip
+@qkv.prop(
+    "lengths", 1, "A prefix gives the prefix; one token and one row work; sequences are independent"
+)
 def _lengths(t: Trial) -> None:
     target, x = _target(t, 9)
     expect_lengths(target, x, t.integer(2, 7))
@@ -217,17 +235,21 @@ def _variants(t: Trial, failed: set[str]) -> list[Finding]:
         return []
     cases = [_case(t, 2, T, C, D) for T, C, D in ((5, 4, 3), (2, 6, 5), (7, 3, 4))]
     outs = results(t, ON, cases)
-    if all(isinstance(o, Tensor) and o.shape == (2, c[0].shape[1], c[0].shape[1])
-           for o, c in zip(outs, cases, strict=True)):  # fmt: skip
+    if all(
+        isinstance(o, Tensor) and o.shape == (2, c[0].shape[1], c[0].shape[1])
+        for o, c in zip(outs, cases, strict=True)
+    ):
         return [qkv.finding("returns-weights")]
-    if all(isinstance(o, Tensor) and o.shape == c[0].shape for o, c in zip(outs, cases, strict=True)):
+    if all(
+        isinstance(o, Tensor) and o.shape == c[0].shape for o, c in zip(outs, cases, strict=True)
+    ):
         return [qkv.finding("weighs-x")]
     found = find_variants(t, qkv, ON, cases, right, VARIANTS, tol=2e-5)
     if found:
         return found
     for a, b, fault in pairs([*NAMES, "divided-by-d-model"]):
         both = replace(fault, scale="none" if fault.scale == "sqrt_head" else fault.scale)
-        if all(agree(o, oracle(*c, both), 2e-5) for o, c in zip(outs, cases, strict=True)):
+        if all(agree(o, oracle(*c, fault=both), 2e-5) for o, c in zip(outs, cases, strict=True)):
             return [qkv.finding(a), qkv.finding(b)]
     return _divided_too(outs, cases)
 
@@ -235,7 +257,9 @@ def _variants(t: Trial, failed: set[str]) -> list[Finding]:
 def _divided_too(outs: list[Tensor], cases: list[list[Tensor]]) -> list[Finding]:
     """Divided (which is right elsewhere) and something else."""
     for n in NAMES:
-        if all(agree(o, oracle(*c, FAULTS[n]), 2e-5) for o, c in zip(outs, cases, strict=True)):
+        if all(
+            agree(o, oracle(*c, fault=FAULTS[n]), 2e-5) for o, c in zip(outs, cases, strict=True)
+        ):
             return [qkv.finding("divided"), qkv.finding(n)]
     return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,21 +15,26 @@ from course.checks.functional import check_values, edits, find_variants, results
 ON = "tiled_attention"
 
 MISTAKES = {
-    "holds-a-square": "You hold a T × T tensor (all the scores, or a whole mask): make only a tile of "
+    "holds-a-square": "You hold a T × T tensor (all the scores, or a whole mask): make only a "
+    "tile of "
     "it at a time, tile × tile or T × tile.",
     "keeps-all-tiles": "You keep all the tiles of scores or weights at once: together they are the "
     "T × T tensor. Use each tile and let go of it.",
     "not-divided": "Your scores are not divided by √D.",
     "divided-by-tile": "Your scores are divided by the root of the tile: divide by √D, the width.",
     "not-causal": "Every query sees all the keys: a query sees the keys up to its own place.",
-    "diagonal-tile-open": "Whole tiles of the future are skipped, but inside the tile on the diagonal "
+    "diagonal-tile-open": "Whole tiles of the future are skipped, but inside the tile on the "
+    "diagonal "
     "nothing is masked: there, too, key j is hidden from query i where j > i.",
     "diagonal-tile-missing": "The tile on the diagonal is left out.",
-    "tile-local-mask": "Your mask compares places within a tile: add the tiles' starts, and compare "
+    "tile-local-mask": "Your mask compares places within a tile: add the tiles' starts, and "
+    "compare "
     "places in the sequence.",
-    "tile-local-softmax": "You take a softmax inside each tile and add the results: the sum over the "
+    "tile-local-softmax": "You take a softmax inside each tile and add the results: the sum over "
+    "the "
     "keys runs over ALL tiles, so keep the running maximum and sum and rescale.",
-    "tile-softmax-averaged": "You average the tiles' softmaxes: tiles have different sums, so keep the "
+    "tile-softmax-averaged": "You average the tiles' softmaxes: tiles have different sums, so "
+    "keep the "
     "running maximum and sum and rescale.",
     "no-rescale": "When the running maximum grows, what you have summed so far has to shrink by "
     "exp(old maximum − new maximum), sums and values both.",
@@ -44,13 +50,20 @@ MISTAKES = {
     "fixed-dtype": "The result does not have the type of q.",
     "no-batch": "Only (T, D) works: leading dimensions, (B, H, T, D), have to work as well.",
     "not-normalised": "You never divide by the sum of the exponentials.",
-}  # fmt: skip
+}
 
 cost = Exercise(
-    "cost", "Attention in tiles", (ON,), MISTAKES,
-    refused=("scaled_dot_product_attention", "MultiheadAttention", "flex_attention",
-             "multi_head_attention_forward"),
-)  # fmt: skip
+    "cost",
+    "Attention in tiles",
+    (ON,),
+    MISTAKES,
+    refused=(
+        "scaled_dot_product_attention",
+        "MultiheadAttention",
+        "flex_attention",
+        "multi_head_attention_forward",
+    ),
+)
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:
@@ -67,6 +80,7 @@ def _plain(q: Tensor, k: Tensor, v: Tensor, may: Tensor, factor: float = 1.0) ->
 
 
 def right(q: Tensor, k: Tensor, v: Tensor, tile: int) -> Tensor:
+    """Plain causal attention."""
     i, j = _may(q.shape[-2])
     return _plain(q, k, v, j <= i)
 
@@ -149,12 +163,12 @@ def _lose_rows(q: Tensor, k: Tensor, v: Tensor, tile: int) -> Tensor:
     return out
 
 
-def _case(t: Trial, *shape: int, tile: int, wide: int | None = None) -> list[object]:
+def _case(t: Trial, *shape: int, tile: int, wide: int | None = None) -> list[Any]:
     v = t.normal(*shape[:-1], wide or shape[-1])
     return [t.normal(*shape, sd=1.5), t.normal(*shape, sd=1.5), v, tile]
 
 
-def _small() -> Iterator[list[object]]:
+def _small() -> Iterator[list[Any]]:
     for T, tile in ((1, 1), (2, 1), (2, 2), (3, 2), (4, 2)):
         for q in small_matrices(T, 1):
             for k in list(small_matrices(T, 1))[2:4]:
@@ -165,15 +179,33 @@ def _small() -> Iterator[list[object]]:
 def _values(t: Trial) -> None:
     cases = [_case(t, 2, T, 5, tile=n) for T, n in ((1, 1), (2, 1), (8, 4), (8, 8), (9, 3))]
     cases += [_case(t, 3, 12, 4, tile=4), _case(t, 6, 7, tile=2)]
-    check_values(t, ON, cases, right, tol=2e-5, small=_small(), labels=("q", "k", "v"), loosen=(0, 1),
-                 said=lambda c: f"q {tuple(c[0].shape)} and tile {c[3]}")  # fmt: skip
+    check_values(
+        t,
+        ON,
+        cases,
+        right,
+        tol=2e-5,
+        small=_small(),
+        labels=("q", "k", "v"),
+        loosen=(0, 1),
+        said=lambda c: f"q {tuple(c[0].shape)} and tile {c[3]}",
+    )
 
 
 @cost.prop("ragged", 2, "tile need not divide T, and may be longer than T")
 def _ragged(t: Trial) -> None:
     cases = [_case(t, 2, T, 3, tile=n) for T, n in ((7, 3), (5, 4), (10, 7), (3, 8), (1, 5))]
-    check_values(t, ON, cases, right, tol=2e-5, small=_small(), labels=("q", "k", "v"), loosen=(),
-                 said=lambda c: f"q {tuple(c[0].shape)} and tile {c[3]}")  # fmt: skip
+    check_values(
+        t,
+        ON,
+        cases,
+        right,
+        tol=2e-5,
+        small=_small(),
+        labels=("q", "k", "v"),
+        loosen=(),
+        said=lambda c: f"q {tuple(c[0].shape)} and tile {c[3]}",
+    )
 
 
 @cost.prop("memory", 3, "No T × T tensor is ever held: not the scores, not the weights, not a mask")
@@ -183,24 +215,35 @@ def _memory(t: Trial) -> None:
     (reply,) = t.subject.ask([{"op": "call", "on": ON, "args": [q, k, v, tile], "watch": True}])
     t.tensor(reply["value"], (T, D))
     largest, peak = int(reply["largest"]), int(reply["peak"])
-    t.expect(largest < T * T // 2, f"With T = {T} and tile = {tile} you make a tensor of {largest} "
-             f"numbers; the square has {T * T}, a tile {tile * tile}, a strip {T * tile}.")  # fmt: skip
-    t.expect(peak < T * T * 3 // 4, f"With T = {T} and tile = {tile} you hold {peak} numbers at once, "
-             f"nearly the square's {T * T}: let go of each tile after using it.")  # fmt: skip
+    t.expect(
+        largest < T * T // 2,
+        f"With T = {T} and tile = {tile} you make a tensor of {largest} "
+        f"numbers; the square has {T * T}, a tile {tile * tile}, a strip {T * tile}.",
+    )
+    t.expect(
+        peak < T * T * 3 // 4,
+        f"With T = {T} and tile = {tile} you hold {peak} numbers at once, "
+        f"nearly the square's {T * T}: let go of each tile after using it.",
+    )
 
 
 @cost.prop("causal", 1, "No output depends on a later token, across tiles and inside one")
 def _causal(t: Trial) -> None:
     T, tile = 9, 4
     q, k, v, _ = _case(t, 2, T, 5, tile=tile)
-    base, *others = results(t, ON, [[q, k, v, tile]] + [
-        [q, _nudge(k, j), _nudge(v, j), tile] for j in range(T)])  # fmt: skip
+    base, *others = results(
+        t, ON, [[q, k, v, tile]] + [[q, _nudge(k, j), _nudge(v, j), tile] for j in range(T)]
+    )
     t.tensor(base, q.shape)
     for j, other in enumerate(others):
-        t.expect(agree(other[:, :j], base[:, :j], 1e-5),
-                 f"Changing key and value {j} changed an output before it (T = {T}, tile = {tile}).")  # fmt: skip
-        t.expect(not agree(other[:, j], base[:, j], 1e-7),
-                 f"Changing key and value {j} did not change output {j}.")  # fmt: skip
+        t.expect(
+            agree(other[:, :j], base[:, :j], 1e-5),
+            f"Changing key and value {j} changed an output before it (T = {T}, tile = {tile}).",
+        )
+        t.expect(
+            not agree(other[:, j], base[:, j], 1e-7),
+            f"Changing key and value {j} did not change output {j}.",
+        )
 
 
 def _nudge(x: Tensor, j: int) -> Tensor:
@@ -209,29 +252,41 @@ def _nudge(x: Tensor, j: int) -> Tensor:
     return y
 
 
-@cost.prop("stable", 1, "Scores of ±1e4 neither overflow nor underflow, in whichever order they come")
+@cost.prop(
+    "stable", 1, "Scores of ±1e4 neither overflow nor underflow, in whichever order they come"
+)
 def _stable(t: Trial) -> None:
     for order in (1, -1):
         q, k, v, tile = _case(t, 2, 8, 4, tile=3)
         ramp = torch.linspace(-1, 1, 8)[:, None] * order
-        case = [q.abs() * 100, k.abs() * 100 * ramp, v, tile]  # type: ignore[attr-defined]
+        case = [q.abs() * 100, k.abs() * 100 * ramp, v, tile]
         (out,) = results(t, ON, [case])
-        t.tensor(out, q.shape)  # type: ignore[attr-defined]
+        t.tensor(out, q.shape)
         t.expect(bool(torch.isfinite(out).all()), "Scores of ±1e4 give NaN or infinite outputs.")
-        t.expect(agree(out, right(*case), 5e-3), "With scores of ±1e4 the values are wrong. "  # type: ignore[arg-type]
-                 f"{difference(out, right(*case))}")  # type: ignore[arg-type]
+        t.expect(
+            agree(out, right(*case), 5e-3),
+            f"With scores of ±1e4 the values are wrong. {difference(out, right(*case))}",
+        )
 
 
-@cost.prop("clean", 1, "Nothing edited; leading dimensions and types kept; v may have another width")
+@cost.prop(
+    "clean", 1, "Nothing edited; leading dimensions and types kept; v may have another width"
+)
 def _clean(t: Trial) -> None:
     case = _case(t, 2, 3, 6, 4, tile=4)
     t.expect(not edits(t, ON, case), "An argument is edited in place.")
-    check_values(t, ON, [case, _case(t, 5, 3, tile=2, wide=7)], right, tol=2e-5,
-                 said=lambda c: f"q {tuple(c[0].shape)}, v {tuple(c[2].shape)}")  # fmt: skip
-    double = [a.double() if isinstance(a, Tensor) else a for a in case]
+    check_values(
+        t,
+        ON,
+        [case, _case(t, 5, 3, tile=2, wide=7)],
+        right,
+        tol=2e-5,
+        said=lambda c: f"q {tuple(c[0].shape)}, v {tuple(c[2].shape)}",
+    )
+    double: list[Any] = [a.double() if isinstance(a, Tensor) else a for a in case]
     (out,) = results(t, ON, [double])
     t.expect(out.dtype == torch.float64, f"With float64 arguments the result is {out.dtype}.")
-    t.expect(agree(out, right(*double), 1e-5), "With float64 arguments the values are wrong.")  # type: ignore[arg-type]
+    t.expect(agree(out, right(*double), 1e-5), "With float64 arguments the values are wrong.")
 
 
 @cost.diagnosis()
@@ -240,13 +295,21 @@ def _variants(t: Trial, failed: set[str]) -> list[Finding]:
     found = find_variants(t, cost, ON, cases, right, VARIANTS, tol=2e-5)
     if found:
         return found
-    replies = t.subject.run([{"op": "call", "on": ON, "args": c}
-                             for c in (_case(t, 2, 8, 3, tile=4), _case(t, 2, 7, 3, tile=4),
-                                       _case(t, 8, 3, tile=4), _case(t, 2, 2, 8, 3, tile=4))])  # fmt: skip
+    replies = t.subject.run(
+        [
+            {"op": "call", "on": ON, "args": c}
+            for c in (
+                _case(t, 2, 8, 3, tile=4),
+                _case(t, 2, 7, 3, tile=4),
+                _case(t, 8, 3, tile=4),
+                _case(t, 2, 2, 8, 3, tile=4),
+            )
+        ]
+    )
     ok = ["value" in r for r in replies]
     if ok[0] and not ok[1]:
         return [cost.finding("tile-must-divide")]
-    return [cost.finding("no-batch")] if ok[2] and not ok[3] or ok[0] and not ok[3] else []
+    return [cost.finding("no-batch")] if (ok[2] and not ok[3]) or (ok[0] and not ok[3]) else []
 
 
 @cost.diagnosis()
@@ -264,7 +327,7 @@ def _others(t: Trial, failed: set[str]) -> list[Finding]:
         if edits(t, ON, case):
             found.append("edits-input")
         else:
-            double = [a.double() if isinstance(a, Tensor) else a for a in case]
+            double: list[Any] = [a.double() if isinstance(a, Tensor) else a for a in case]
             out = t.subject.run([{"op": "call", "on": ON, "args": double}])[0].get("value")
             if not isinstance(out, Tensor) or out.dtype != torch.float64:
                 found.append("fixed-dtype")

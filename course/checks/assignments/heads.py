@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from course.checks.assignments.head import MISTAKES as OF_ONE_HEAD
 from course.checks.attention_checks import (
     Design,
     check_values,
@@ -14,7 +15,6 @@ from course.checks.attention_checks import (
     several_heads_dropout_seen,
 )
 from course.checks.engine import Exercise, Finding, Trial, agree
-from course.checks.exercises.head import MISTAKES as OF_ONE_HEAD
 from course.checks.oracles import FAULTS, Fault, attend
 from course.checks.roles import Named, Roles, multi_head_roles
 from course.checks.toolkit import (
@@ -27,6 +27,7 @@ from course.checks.toolkit import (
     expect_pure,
     expect_registered,
     expect_rows_apart,
+    twice,
 )
 
 CLS = "MultiHeadAttention"
@@ -40,28 +41,62 @@ def sizes(t: Trial) -> tuple[list[int], int]:
 
 
 def read(parameters: Sequence[Named], args: Sequence[int]) -> Roles | None:
+    """Candidates for the roles of the parameters."""
     return multi_head_roles(parameters, args[0], args[1])
 
 
 DESIGN = Design(
-    CLS, sizes, read,
+    CLS,
+    sizes,
+    read,
     small=[[2, 1, 4], [4, 2, 4], [8, 2, 4]],
     faults=(
-        "not-divided", "divided-by-d-model", "divided-by-d-head-itself", "multiplied-by-root",
-        "divided-by-length", "divided-by-heads", "no-mask", "mask-upside-down", "mask-inverted",
-        "mask-hides-self", "mask-one-too-far", "mask-after-softmax", "mask-with-zero",
-        "mask-with-small-number-1", "mask-with-small-number-10", "mask-added",
-        "softmax-over-queries", "softmax-over-batch", "softmax-over-heads", "no-softmax",
-        "linear-weights", "sigmoid-weights", "exp-not-normalised", "weights-transposed",
-        "shared-qk", "shared-kv", "split-without-transpose", "merge-without-transpose",
-        "split-and-merge-without-transpose", "heads-averaged", "residual-added",
+        "not-divided",
+        "divided-by-d-model",
+        "divided-by-d-head-itself",
+        "multiplied-by-root",
+        "divided-by-length",
+        "divided-by-heads",
+        "no-mask",
+        "mask-upside-down",
+        "mask-inverted",
+        "mask-hides-self",
+        "mask-one-too-far",
+        "mask-after-softmax",
+        "mask-with-zero",
+        "mask-with-small-number-1",
+        "mask-with-small-number-10",
+        "mask-added",
+        "softmax-over-queries",
+        "softmax-over-batch",
+        "softmax-over-heads",
+        "no-softmax",
+        "linear-weights",
+        "sigmoid-weights",
+        "exp-not-normalised",
+        "weights-transposed",
+        "shared-qk",
+        "shared-kv",
+        "split-without-transpose",
+        "merge-without-transpose",
+        "split-and-merge-without-transpose",
+        "heads-averaged",
+        "residual-added",
     ),
-)  # fmt: skip
+)
 
 MISTAKES = {
-    **{k: v for k, v in OF_ONE_HEAD.items()
-       if k not in ("output-width", "values-are-x", "divided-by-fourth-root",
-                    "divided-by-d-model-itself")},
+    **{
+        k: v
+        for k, v in OF_ONE_HEAD.items()
+        if k
+        not in (
+            "output-width",
+            "values-are-x",
+            "divided-by-fourth-root",
+            "divided-by-d-model-itself",
+        )
+    },
     "divided-by-d-model": "Your scores are divided by √d_model; divide by √d_head, where d_head = "
     "d_model / n_heads. With d_model = {d_model} and {n_heads} heads their spread is {ratio} times "
     "too small.",
@@ -69,9 +104,11 @@ MISTAKES = {
     "d_model / n_heads.",
     "softmax-over-heads": "Your softmax runs over the heads (dim=1 of (B, H, T, T)): it has to run "
     "over the keys, dim=-1.",
-    "split-without-transpose": "You view (B, T, C) as (B, H, T, D) directly, which hands a head the "
+    "split-without-transpose": "You view (B, T, C) as (B, H, T, D) directly, which hands a head "
+    "the "
     "features of other tokens: view as (B, T, H, D), then transpose(1, 2).",
-    "merge-without-transpose": "You join the heads by viewing (B, H, T, D) as (B, T, C), which mixes "
+    "merge-without-transpose": "You join the heads by viewing (B, H, T, D) as (B, T, C), which "
+    "mixes "
     "tokens: transpose(1, 2) first, then reshape.",
     "split-and-merge-without-transpose": "You view (B, T, C) as (B, H, T, D) and back without a "
     "transpose: heads get features of other tokens. View as (B, T, H, D), then transpose(1, 2).",
@@ -91,14 +128,22 @@ MISTAKES = {
     "residual-added": "You add x to the result: the residual is the block's business (chapter 7).",
     "heads-as-batch-mixed": "Rows of the batch influence each other: are the heads folded into the "
     "batch in one order and unfolded in another?",
-}  # fmt: skip
+}
 
-heads = Exercise("heads", "Several heads", (CLS,), MISTAKES, refused=("MultiheadAttention",
-                 "multi_head_attention_forward"))  # fmt: skip
+heads = Exercise(
+    "heads",
+    "Several heads",
+    (CLS,),
+    MISTAKES,
+    refused=("MultiheadAttention", "multi_head_attention_forward"),
+)
 
 
-@heads.prop("shape", 1, "x (B, T, d_model) keeps its shape, for every T up to context_length, also "
-            "with one head")  # fmt: skip
+@heads.prop(
+    "shape",
+    1,
+    "x (B, T, d_model) keeps its shape, for every T up to context_length, also with one head",
+)
 def _shape(t: Trial) -> None:
     for C, H, B, T, n in ((12, 3, 2, 7, 9), (6, 1, 3, 1, 4), (8, 4, 1, 11, 11)):
         out = build(t, CLS, [C, H, n])(t.normal(B, T, C))
@@ -110,14 +155,20 @@ def _values(t: Trial) -> None:
     check_values(t, DESIGN, (1, 2, 5, 9))
 
 
-@heads.prop("causal", 2, "No output depends on a later token; each depends on all before and itself")
+@heads.prop(
+    "causal", 2, "No output depends on a later token; each depends on all before and itself"
+)
 def _causal(t: Trial) -> None:
     args, C = sizes(t)
     expect_causal(build(t, CLS, args), t.normal(2, t.integer(4, 7), C))
 
 
-@heads.prop("weights", 1, "Equal tokens give equal outputs; huge scores, masked or not, leak nothing "
-            "and overflow nowhere")  # fmt: skip
+@heads.prop(
+    "weights",
+    1,
+    "Equal tokens give equal outputs; huge scores, masked or not, leak nothing "
+    "and overflow nowhere",
+)
 def _weights(t: Trial) -> None:
     for big in (30.0, 1e3):
         args, C = sizes(t)
@@ -127,17 +178,27 @@ def _weights(t: Trial) -> None:
         y = x.clone()
         y[:, 4] *= big
         out, a, b, large, single = target.many([same, x, y, x * big, x[:, :1] * big])
-        t.expect(agree(out, out[:, :1].expand_as(out)), "With equal tokens every output should be "
-                 "the same; yours differ between positions.")  # fmt: skip
-        t.expect(agree(b[:, :4], a[:, :4]), "A token with a huge key changed the outputs before it: "
-                                            "the mask leaks.")  # fmt: skip
+        t.expect(
+            agree(out, out[:, :1].expand_as(out)),
+            "With equal tokens every output should be the same; yours differ between positions.",
+        )
+        t.expect(
+            agree(b[:, :4], a[:, :4]),
+            "A token with a huge key changed the outputs before it: the mask leaks.",
+        )
         t.expect(bool(torch.isfinite(large).all()), "Large scores give NaN or infinite outputs.")
-        t.expect(agree(large[:, :1], single), "With large scores the first output depends on later "
-                                              "tokens: the mask leaks.")  # fmt: skip
+        t.expect(
+            agree(large[:, :1], single),
+            "With large scores the first output depends on later tokens: the mask leaks.",
+        )
 
 
-@heads.prop("lengths", 1, "A prefix gives the prefix; shorter after longer, one token, one row work; "
-            "rows of the batch are independent")  # fmt: skip
+@heads.prop(
+    "lengths",
+    1,
+    "A prefix gives the prefix; shorter after longer, one token, one row work; "
+    "rows of the batch are independent",
+)
 def _lengths(t: Trial) -> None:
     args, C = sizes(t)
     target = build(t, CLS, args)
@@ -147,7 +208,9 @@ def _lengths(t: Trial) -> None:
     expect_rows_apart(target, x)
 
 
-@heads.prop("pure", 1, "The input is not edited, and two calls in evaluation agree (dropout set too)")
+@heads.prop(
+    "pure", 1, "The input is not edited, and two calls in evaluation agree (dropout set too)"
+)
 def _pure(t: Trial) -> None:
     args, C = sizes(t)
     expect_pure(build(t, CLS, args), t.normal(2, 5, C))
@@ -155,6 +218,7 @@ def _pure(t: Trial) -> None:
 
 
 def training_dropout(t: Trial) -> str:
+    """Where dropout acts in training."""
     C = t.pick([8, 10, 14])
     target = build(t, CLS, [C, 2, CONTEXT, 0.4])
     x = t.normal(1, 1, C).expand(400, 1, C).clone()
@@ -164,8 +228,12 @@ def training_dropout(t: Trial) -> str:
     return several_heads_dropout_seen(dropped[:, 0], kept[0, 0])
 
 
-@heads.prop("dropout", 1, "In training dropout falls on the weights, after the softmax (on the output "
-            "too, if you like); in evaluation it is off")  # fmt: skip
+@heads.prop(
+    "dropout",
+    1,
+    "In training dropout falls on the weights, after the softmax (on the output "
+    "too, if you like); in evaluation it is off",
+)
 def _dropout(t: Trial) -> None:
     args, C = sizes(t)
     target = build(t, CLS, [*args, 0.4])
@@ -183,8 +251,11 @@ def _dropout(t: Trial) -> None:
     noisy = target(x, seed=t.integer(0, 10**6))
     spread = noisy.std(0) / 20
     gap = ((noisy.mean(0) - a[0]).abs() / (spread + 1e-4 * (1 + a[0].abs()))).max()
-    t.expect(float(gap) < 8, "In training the results are not, on average, those of evaluation: "
-                             "what is kept grows by 1 / (1 − p).")  # fmt: skip
+    t.expect(
+        float(gap) < 8,
+        "In training the results are not, on average, those of evaluation: "
+        "what is kept grows by 1 / (1 − p).",
+    )
 
 
 @heads.prop("gradients", 1, "Every parameter's gradient exists and equals finite differences")
@@ -197,8 +268,9 @@ def _gradients(t: Trial) -> None:
 @heads.prop("registered", 1, "Parameters are registered: counted, saved, loaded, moved")
 def _registered(t: Trial) -> None:
     args, C = sizes(t)
-    expect_registered(build(t, CLS, args), lambda: build(t, CLS, args), t.normal(2, 4, C),
-                      4 * C * C)  # fmt: skip
+    expect_registered(
+        build(t, CLS, args), lambda: build(t, CLS, args), t.normal(2, 4, C), 4 * C * C
+    )
 
 
 @heads.prop("dtypes", 1, "float64, bfloat16 and float16 modules work and keep their type")
@@ -228,9 +300,12 @@ def _identity(t: Trial, failed: set[str]) -> list[Finding]:
 def _faults(t: Trial, failed: set[str]) -> list[Finding]:
     if "values" not in failed:
         return []
-    return (find_faults(t, DESIGN, heads, also={"output-unused": Fault(merge="no_output")})
-            or _without_output(t) or _shared(t)
-            or _undivided_width(t))  # fmt: skip
+    return (
+        find_faults(t, DESIGN, heads, also={"output-unused": Fault(merge="no_output")})
+        or _without_output(t)
+        or _shared(t)
+        or _undivided_width(t)
+    )
 
 
 def _built(t: Trial) -> tuple[Target, list[int], Tensor, Tensor]:
@@ -255,9 +330,16 @@ def _without_output(t: Trial) -> list[Finding]:
         return []
     for name in DESIGN.faults:
         if _hit(out, attend(x, roles, FAULTS[name])):
-            return [heads.finding("no-output-projection"),
-                    heads.finding(name, d_model=args[0], d_head=args[0] // args[1],
-                                  n_heads=args[1], ratio=round(args[1] ** 0.5, 2))]  # fmt: skip
+            return [
+                heads.finding("no-output-projection"),
+                heads.finding(
+                    name,
+                    d_model=args[0],
+                    d_head=args[0] // args[1],
+                    n_heads=args[1],
+                    ratio=round(args[1] ** 0.5, 2),
+                ),
+            ]
     return []
 
 
@@ -309,9 +391,9 @@ def _others(t: Trial, failed: set[str]) -> list[Finding]:
         plain, with_dropout = build(t, CLS, args), build(t, CLS, [*args, 0.5])
         if t.subject.ask([plain.op(x, pure=True)])[0]["changed"]:
             found.append("edits-input")
-        elif not agree(*plain.many([x, x]), 1e-6):
+        elif not twice(plain, x):
             found.append("random")
-        elif not agree(*with_dropout.many([x, x]), 1e-6):
+        elif not twice(with_dropout, x):
             found.append("dropout-in-evaluation")
     if "dropout" in failed and not found:
         seen = training_dropout(t)
@@ -322,8 +404,11 @@ def _others(t: Trial, failed: set[str]) -> list[Finding]:
             moved = not agree(target(x, seed=3), calm)
             found.append("dropout-on-scores" if moved else "dropout-ignored")
         else:
-            found.append({"output": "dropout-on-output", "elements": "dropout-on-elements"}
-                         .get(seen, "dropout-unscaled"))  # fmt: skip
+            found.append(
+                {"output": "dropout-on-output", "elements": "dropout-on-elements"}.get(
+                    seen, "dropout-unscaled"
+                )
+            )
     return [heads.finding(f) for f in found]
 
 

@@ -25,6 +25,7 @@ from course.checks.toolkit import (
     expect_pure,
     expect_registered,
     expect_rows_apart,
+    twice,
 )
 
 CONTEXT = 16
@@ -37,23 +38,48 @@ def sizes(t: Trial) -> tuple[list[int], int]:
 
 
 def read(parameters: Sequence[Named], args: Sequence[int]) -> Roles | None:
+    """Candidates for the roles of the parameters."""
     return head_roles(parameters, args[0], args[1])
 
 
 DESIGN = Design(
-    "Head", sizes, read,
+    "Head",
+    sizes,
+    read,
     small=[[2, 1, 4], [3, 2, 4], [5, 3, 4]],
     faults=(
-        "not-divided", "divided-by-d-model", "divided-by-d-head-itself", "multiplied-by-root",
-        "divided-by-length", "divided-by-d-model-itself", "divided-by-fourth-root",
-        "no-mask", "mask-upside-down", "mask-inverted", "mask-hides-self", "mask-hides-self-zeros",
-        "mask-one-too-far", "mask-after-softmax", "mask-with-zero", "mask-with-small-number-1",
-        "mask-with-small-number-10", "mask-with-plus-infinity", "mask-added",
-        "softmax-over-queries", "softmax-over-batch", "no-softmax", "linear-weights",
-        "sigmoid-weights", "log-softmax", "exp-not-normalised", "weights-transposed",
-        "averaged-twice", "shared-qk", "shared-kv",
+        "not-divided",
+        "divided-by-d-model",
+        "divided-by-d-head-itself",
+        "multiplied-by-root",
+        "divided-by-length",
+        "divided-by-d-model-itself",
+        "divided-by-fourth-root",
+        "no-mask",
+        "mask-upside-down",
+        "mask-inverted",
+        "mask-hides-self",
+        "mask-hides-self-zeros",
+        "mask-one-too-far",
+        "mask-after-softmax",
+        "mask-with-zero",
+        "mask-with-small-number-1",
+        "mask-with-small-number-10",
+        "mask-with-plus-infinity",
+        "mask-added",
+        "softmax-over-queries",
+        "softmax-over-batch",
+        "no-softmax",
+        "linear-weights",
+        "sigmoid-weights",
+        "log-softmax",
+        "exp-not-normalised",
+        "weights-transposed",
+        "averaged-twice",
+        "shared-qk",
+        "shared-kv",
     ),
-)  # fmt: skip
+)
 
 MISTAKES = {
     "not-divided": "Your scores are not divided: divide q·k by √d_head before the softmax. With "
@@ -68,13 +94,15 @@ MISTAKES = {
     "divided-by-d-model-itself": "Your scores are divided by d_model; divide by √d_head.",
     "divided-by-fourth-root": "Only q or only k was multiplied by d_head^(−1/4): the product needs "
     "d_head^(−1/2) in all.",
-    "no-mask": "There is no causal mask: every token sees the whole sequence, also what follows it. "
+    "no-mask": "There is no causal mask: every token sees the whole sequence, also what follows "
+    "it. "
     "Set the scores of later tokens to −∞ before the softmax.",
     "mask-upside-down": "Your mask is the wrong way up: token t sees itself and what FOLLOWS it. "
     "Row t (a query) may attend to the columns 0 … t: torch.tril, not triu.",
     "mask-inverted": "Your mask is inverted: you hide what may be seen and show what may not. "
     "masked_fill fills where its mask is True, so give it ~may_attend.",
-    "mask-hides-self": "Your mask hides each token from itself too, so the first row has nothing to "
+    "mask-hides-self": "Your mask hides each token from itself too, so the first row has nothing "
+    "to "
     "attend to and becomes NaN: keep the diagonal (tril(diagonal=0)).",
     "mask-hides-self-zeros": "Your mask hides each token from itself: keep the diagonal "
     "(tril(diagonal=0)); token t attends to 0 … t, itself included.",
@@ -95,7 +123,8 @@ MISTAKES = {
     "lower still, and then the future leaks through. Use float('-inf').",
     "mask-with-tiny": "You fill masked scores with ±1e-9, which is next to 0, and exp(0) = 1: use "
     "float('-inf').",
-    "masks-zero-scores": "You hide every score that equals 0, also one that may be seen and happens "
+    "masks-zero-scores": "You hide every score that equals 0, also one that may be seen and "
+    "happens "
     "to be 0: a row of zeros becomes NaN. Mask by position, not by value.",
     "softmax-over-queries": "Your softmax runs over the queries (dim=1, the rows): each QUERY's "
     "weights have to sum to 1, so it runs over the keys, dim=-1.",
@@ -126,7 +155,8 @@ MISTAKES = {
     "belongs on the weights, after the softmax and before they meet the values.",
     "dropout-on-scores": "Dropout falls on the scores, before the softmax: a dropped score is 0, "
     "which is a weight like any other. Drop the weights, after the softmax.",
-    "dropout-unscaled": "Your dropout does not scale what it keeps by 1 / (1 − p): nn.Dropout does.",
+    "dropout-unscaled": "Your dropout does not scale what it keeps by 1 / (1 − p): nn.Dropout "
+    "does.",
     "only-context-length": "Your head only takes T = context_length: cut the mask to the T tokens "
     "that came, mask[:T, :T].",
     "edits-input": "Your head edits its input in place: make a new tensor.",
@@ -140,7 +170,7 @@ MISTAKES = {
     "values-are-x": "You weigh x itself instead of the values: project x to v first.",
     "random": "Two calls in evaluation give two results: something random is drawn in forward.",
     "batch-mixed": "Rows of the batch influence each other.",
-}  # fmt: skip
+}
 
 head = Exercise(
     "head", "One causal attention head", ("Head",), MISTAKES, refused=("MultiheadAttention",)
@@ -166,18 +196,28 @@ def _causal(t: Trial) -> None:
     expect_causal(build(t, "Head", args), t.normal(2, T, C))
 
 
-@head.prop("weights", 1, "Equal tokens give the plain average; huge scores, masked or not, leak "
-           "nothing and overflow nowhere")  # fmt: skip
+@head.prop(
+    "weights",
+    1,
+    "Equal tokens give the plain average; huge scores, masked or not, leak "
+    "nothing and overflow nowhere",
+)
 def _weights(t: Trial) -> None:
     args, C = sizes(t)
     target = build(t, "Head", args)
     same = t.normal(2, 1, C).expand(2, 6, C).clone()
     out = target(same)
-    t.expect(agree(out, out[:, :1].expand_as(out)), "With equal tokens every weight is equal, and "
-             "every output is that token's value; yours differ between positions.")  # fmt: skip
+    t.expect(
+        agree(out, out[:, :1].expand_as(out)),
+        "With equal tokens every weight is equal, and "
+        "every output is that token's value; yours differ between positions.",
+    )
     zero = target(torch.zeros(1, 3, C))
-    t.expect(bool(torch.isfinite(zero).all()), "With x = 0, where all scores may be 0, your output "
-             "has NaN: a visible score of 0 is a score like any other.")  # fmt: skip
+    t.expect(
+        bool(torch.isfinite(zero).all()),
+        "With x = 0, where all scores may be 0, your output "
+        "has NaN: a visible score of 0 is a score like any other.",
+    )
     for big in (30.0, 1e3):
         # Enough rows that some visible score is far below zero, where a finite mask shows.
         target = build(t, "Head", args)
@@ -185,16 +225,28 @@ def _weights(t: Trial) -> None:
         y = x.clone()
         y[:, 4] *= big
         a, b, large, single = target.many([x, y, x * big, x[:, :1] * big])
-        t.expect(agree(b[:, :4], a[:, :4]), "A token with a huge key changed the outputs before "
-                 f"it (its entries were multiplied by {big:g}): the mask leaks.")  # fmt: skip
-        t.expect(bool(torch.isfinite(large).all()), "Large scores (entries of x times "
-                 f"{big:g}) give NaN or infinite outputs.")  # fmt: skip
-        t.expect(agree(large[:, :1], single), "With large scores (entries of x times "
-                 f"{big:g}) the first output depends on later tokens: the mask leaks.")  # fmt: skip
+        t.expect(
+            agree(b[:, :4], a[:, :4]),
+            "A token with a huge key changed the outputs before "
+            f"it (its entries were multiplied by {big:g}): the mask leaks.",
+        )
+        t.expect(
+            bool(torch.isfinite(large).all()),
+            f"Large scores (entries of x times {big:g}) give NaN or infinite outputs.",
+        )
+        t.expect(
+            agree(large[:, :1], single),
+            "With large scores (entries of x times "
+            f"{big:g}) the first output depends on later tokens: the mask leaks.",
+        )
 
 
-@head.prop("lengths", 1, "A prefix gives the prefix; shorter after longer, one token, one row work; "
-           "rows of the batch are independent")  # fmt: skip
+@head.prop(
+    "lengths",
+    1,
+    "A prefix gives the prefix; shorter after longer, one token, one row work; "
+    "rows of the batch are independent",
+)
 def _lengths(t: Trial) -> None:
     args, C = sizes(t)
     target = build(t, "Head", args)
@@ -204,7 +256,9 @@ def _lengths(t: Trial) -> None:
     expect_rows_apart(target, x)
 
 
-@head.prop("pure", 1, "The input is not edited, and two calls in evaluation agree (dropout set too)")
+@head.prop(
+    "pure", 1, "The input is not edited, and two calls in evaluation agree (dropout set too)"
+)
 def _pure(t: Trial) -> None:
     args, C = sizes(t)
     expect_pure(build(t, "Head", args), t.normal(2, 5, C))
@@ -225,8 +279,11 @@ def training_dropout(t: Trial) -> str:
     return weight_dropout_seen(dropped[:, 0], kept[:, 0], p)
 
 
-@head.prop("dropout", 1, "In training dropout falls on the weights, after the softmax; in "
-           "evaluation it is off")  # fmt: skip
+@head.prop(
+    "dropout",
+    1,
+    "In training dropout falls on the weights, after the softmax; in evaluation it is off",
+)
 def _dropout(t: Trial) -> None:
     args, C = sizes(t)
     x = t.normal(2, 5, C)
@@ -262,8 +319,9 @@ def _gradients(t: Trial) -> None:
 @head.prop("registered", 1, "Parameters are registered: counted, saved, loaded, moved")
 def _registered(t: Trial) -> None:
     args, C = sizes(t)
-    expect_registered(build(t, "Head", args), lambda: build(t, "Head", args),
-                      t.normal(2, 4, C), 3 * C * args[1])  # fmt: skip
+    expect_registered(
+        build(t, "Head", args), lambda: build(t, "Head", args), t.normal(2, 4, C), 3 * C * args[1]
+    )
 
 
 @head.prop("dtypes", 1, "float64, bfloat16 and float16 modules work and keep their type")
@@ -312,14 +370,17 @@ def _others(t: Trial, failed: set[str]) -> list[Finding]:
         reply = t.subject.ask([plain.op(x, pure=True)])[0]
         if reply["changed"]:
             found.append("edits-input")
-        elif not agree(*plain.many([x, x]), 1e-6):
+        elif not twice(plain, x):
             found.append("random")
-        elif not agree(*with_dropout.many([x, x]), 1e-6):
+        elif not twice(with_dropout, x):
             found.append("dropout-in-evaluation")
     if "dropout" in failed and not found:
         seen = training_dropout(t)
-        found += {"none": ["dropout-ignored"], "unscaled": ["dropout-unscaled"],
-                  "elements": ["dropout-on-output"]}.get(seen, [])  # fmt: skip
+        found += {
+            "none": ["dropout-ignored"],
+            "unscaled": ["dropout-unscaled"],
+            "elements": ["dropout-on-output"],
+        }.get(seen, [])
         if seen == "none":
             target = build(t, "Head", [*args, 0.5])
             calm = target(x)

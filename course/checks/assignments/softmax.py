@@ -26,7 +26,8 @@ MISTAKES = {
     "score is huge, the visible weights have already rounded to 0. Mask the scores first.",
     "over-queries": "Your softmax runs over dim=-2: each row has to sum to 1, so dim=-1.",
     "over-first": "Your softmax runs over the first dimension: use dim=-1.",
-    "finite-fill": "You hide with a finite number (−1e9, −1e4 …): a visible score can be lower, and "
+    "finite-fill": "You hide with a finite number (−1e9, −1e4 …): a visible score can be lower, "
+    "and "
     "then the hidden ones take over. Use float('-inf').",
     "empty-row-nan": "A row with nothing to attend to becomes NaN (0/0): it should be zeros.",
     "empty-row-uniform": "A row with nothing to attend to becomes uniform: it should be zeros.",
@@ -40,16 +41,18 @@ MISTAKES = {
     "log": "You return log-weights: use softmax, not log_softmax.",
     "edits-input": "Your function edits the scores (or the mask) in place: masked_fill, not "
     "masked_fill_.",
-    "hides-zero-scores": "You hide scores that equal 0, also visible ones: mask by the mask, not by "
+    "hides-zero-scores": "You hide scores that equal 0, also visible ones: mask by the mask, not "
+    "by "
     "the value.",
     "no-broadcast": "A mask of fewer dimensions than the scores, such as (T, S) or (B, 1, 1, S), "
     "has to work: let it broadcast.",
-    "fixed-dtype": "A tensor you make has a fixed floating type: the result has to have the scores' "
+    "fixed-dtype": "A tensor you make has a fixed floating type: the result has to have the "
+    "scores' "
     "type.",
     "detached": "The result is cut off from the gradient.",
     "added": "You add the mask (0 and 1) to the scores: hidden ones have to become −∞.",
     "linear": "Your weights are the scores divided by their sum: exponentiate first.",
-}  # fmt: skip
+}
 
 softmax = Exercise("softmax", "The masked softmax", (ON,), MISTAKES, refused=("masked",))
 
@@ -80,11 +83,12 @@ VARIANTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "empty-row-uniform": _fill(-1e9),
     "not-normalised": lambda s, m: torch.where(m, s.exp(), 0.0),
     "log": lambda s, m: torch.where(m, s, float("-inf")).log_softmax(-1),
-    "hides-zero-scores": lambda s, m: torch.where(m & (s != 0), s, float("-inf")).softmax(-1)
-    .nan_to_num(0.0),
+    "hides-zero-scores": lambda s, m: (
+        torch.where(m & (s != 0), s, float("-inf")).softmax(-1).nan_to_num(0.0)
+    ),
     "added": lambda s, m: (s + m.to(s.dtype)).softmax(-1),
     "linear": lambda s, m: torch.where(m, s, 0.0) / torch.where(m, s, 0.0).sum(-1, keepdim=True),
-}  # fmt: skip
+}
 
 
 def _mask(t: Trial, *shape: int, empty: bool = False) -> Tensor:
@@ -116,8 +120,15 @@ def _values(t: Trial) -> None:
     zeros = t.normal(3, 4)
     zeros[:, 1] = 0.0
     cases.append([zeros, _mask(t, 3, 4)])
-    check_values(t, ON, cases, right, small=_small(), labels=("scores", "mask"),
-                 said=lambda c: f"scores of shape {tuple(c[0].shape)} and a mask of the same")  # fmt: skip
+    check_values(
+        t,
+        ON,
+        cases,
+        right,
+        small=_small(),
+        labels=("scores", "mask"),
+        said=lambda c: f"scores of shape {tuple(c[0].shape)} and a mask of the same",
+    )
 
 
 @softmax.prop("zeros", 1, "Hidden keys get exactly 0, and every other row sums to 1")
@@ -133,8 +144,11 @@ def _empty(t: Trial) -> None:
     scores, mask = t.normal(3, 5, 4), _mask(t, 3, 5, 4, empty=True)
     out = t.tensor(t.subject.call(ON, scores, mask), scores.shape)
     t.expect(not bool(torch.isnan(out).any()), "A row with nothing to attend to gives NaN.")
-    t.expect(bool((out[0, 0] == 0).all()), "A row with nothing to attend to should be zeros; yours "
-             f"is {[round(v, 3) for v in out[0, 0].tolist()]}.")  # fmt: skip
+    t.expect(
+        bool((out[0, 0] == 0).all()),
+        "A row with nothing to attend to should be zeros; yours "
+        f"is {[round(v, 3) for v in out[0, 0].tolist()]}.",
+    )
     t.close(out, right(scores, mask), "Beside a row with nothing to attend to, values are wrong.")
 
 
@@ -144,37 +158,56 @@ def _broadcast(t: Trial) -> None:
     causal = torch.ones(4, 5, dtype=torch.bool).tril(1)
     for mask in (causal, _mask(t, 5), _mask(t, 2, 1, 1, 5), causal[None]):
         out = t.subject.call(ON, scores, mask)
-        t.close(out, right(scores, mask.expand(scores.shape)),
-                f"With a mask of shape {tuple(mask.shape)} for scores of (2, 3, 4, 5) the values "
-                "are wrong.")  # fmt: skip
+        t.close(
+            out,
+            right(scores, mask.expand(scores.shape)),
+            f"With a mask of shape {tuple(mask.shape)} for scores of (2, 3, 4, 5) the values "
+            "are wrong.",
+        )
 
 
-@softmax.prop("stable", 2, "Shifting a row changes nothing; scores of ±1e4 and a huge hidden score "
-              "neither overflow nor leak")  # fmt: skip
+@softmax.prop(
+    "stable",
+    2,
+    "Shifting a row changes nothing; scores of ±1e4 and a huge hidden score "
+    "neither overflow nor leak",
+)
 def _stable(t: Trial) -> None:
     scores, mask = t.normal(4, 6), _mask(t, 4, 6)
     mask[:, 2] = False
     mask[:, 0] = True
     base = right(scores, mask)
     shift = t.normal(4, 1) * 10
-    t.close(t.subject.call(ON, scores + shift, mask), base, "Adding a constant to a row of scores "
-            "changed its weights.", 1e-4)  # fmt: skip
+    t.close(
+        t.subject.call(ON, scores + shift, mask),
+        base,
+        "Adding a constant to a row of scores changed its weights.",
+        1e-4,
+    )
     rows = torch.tensor([[1e4], [-1e4], [0.0], [3e3]])
     for dtype in (torch.float32, torch.float64):
         s = (scores + rows).to(dtype)
         out = t.tensor(t.subject.call(ON, s, mask), s.shape)
-        t.expect(bool(torch.isfinite(out).all()), "Scores of ±1e4 give NaN or infinity "
-                                                  f"({str(dtype).removeprefix('torch.')}).")  # fmt: skip
-        t.expect(agree(out, right(s, mask), 1e-4), "With rows of scores near ±1e4 the weights are "
-                 f"wrong. {difference(out, right(s, mask))}")  # fmt: skip
+        t.expect(
+            bool(torch.isfinite(out).all()),
+            f"Scores of ±1e4 give NaN or infinity ({str(dtype).removeprefix('torch.')}).",
+        )
+        t.expect(
+            agree(out, right(s, mask), 1e-4),
+            "With rows of scores near ±1e4 the weights are "
+            f"wrong. {difference(out, right(s, mask))}",
+        )
     for low in (-3e9, -2e30):
         s = scores.clone()
         s[:, 2] = 1e4  # hidden, and huge
         s[1] = low  # visible, and very low
         out = t.tensor(t.subject.call(ON, s, mask), s.shape)
-        t.expect(agree(out, right(s, mask), 1e-5), "A hidden score of 1e4, beside a row whose "
-                 f"visible scores are {low:g}, changed the weights. "
-                 f"{difference(out, right(s, mask))}")  # fmt: skip
+        t.expect(
+            agree(out, right(s, mask), 1e-5),
+            "A hidden score of 1e4, beside a row whose "
+            f"visible scores are {low:g}, changed the weights. "
+            f"{difference(out, right(s, mask))}",
+        )
 
 
 @softmax.prop("pure", 1, "Neither argument is edited, and two calls agree")
@@ -196,8 +229,11 @@ def _dtypes(t: Trial) -> None:
     for dtype, tol in (("float64", 1e-5), ("bfloat16", 2e-2), ("float16", 4e-3)):
         scores, mask = t.normal(2, 3, 4).to(getattr(torch, dtype)), _mask(t, 2, 3, 4)
         out = t.tensor(t.subject.call(ON, scores, mask), scores.shape)
-        t.expect(out.dtype == scores.dtype, f"With {dtype} scores the result is "
-                 f"{str(out.dtype).removeprefix('torch.')}; it should stay {dtype}.")  # fmt: skip
+        t.expect(
+            out.dtype == scores.dtype,
+            f"With {dtype} scores the result is "
+            f"{str(out.dtype).removeprefix('torch.')}; it should stay {dtype}.",
+        )
         if not agree(out, right(scores.double(), mask), tol):
             raise Failure(f"With {dtype} scores the values are wrong.")
 
@@ -206,7 +242,9 @@ def _dtypes(t: Trial) -> None:
 def _variants(t: Trial, failed: set[str]) -> list[Finding]:
     zeros = t.normal(3, 4, 5)
     zeros[:, :, 1] = 0.0
-    cases = [[s, _mask(t, *s.shape, empty=True)] for s in (t.normal(2, 4, 6), t.normal(3, 5), zeros)]
+    cases = [
+        [s, _mask(t, *s.shape, empty=True)] for s in (t.normal(2, 4, 6), t.normal(3, 5), zeros)
+    ]
     cases.append([t.normal(2, 3, 4), _mask(t, 2, 3, 4)])
     return find_variants(t, softmax, ON, cases, right, VARIANTS)
 

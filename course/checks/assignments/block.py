@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course.checks.assignments.head import MISTAKES as OF_ONE_HEAD
 from course.checks.engine import Exercise, Failure, Finding, Trial, agree, difference
-from course.checks.exercises.head import MISTAKES as OF_ONE_HEAD
 from course.checks.oracles import FAULTS, Fault, attend
 from course.checks.roles import Named, Roles, multi_head_roles
 from course.checks.toolkit import (
@@ -27,6 +27,7 @@ from course.checks.toolkit import (
     expect_lengths,
     expect_pure,
     expect_registered,
+    twice,
 )
 
 CLS = "Block"
@@ -56,16 +57,19 @@ MISTAKES = {
     "one-norm": "One norm serves both branches: each has its own, with its own gain and bias.",
     "final-norm": "You normalise the result as well: the norm after the last block belongs to the "
     "model.",
-    "norm-over-tokens": "You normalise over the tokens (or the batch): each token is normalised over "
+    "norm-over-tokens": "You normalise over the tokens (or the batch): each token is normalised "
+    "over "
     "its own features.",
     "rms-norm": "Your norm does not subtract the mean: this block uses LayerNorm.",
-    "unbiased-norm": "Your norm divides by the spread with n − 1 (torch's std by default): LayerNorm "
+    "unbiased-norm": "Your norm divides by the spread with n − 1 (torch's std by default): "
+    "LayerNorm "
     "uses n (unbiased=False).",
     "mlp-missing": "There is no MLP: after the attention comes a network of two matrices.",
     "attention-missing": "There is no attention in your block.",
     "double-residual": "You add x twice: once in the branch and once round it.",
     "mlp-mixes-tokens": "Your MLP mixes tokens: it works on each position by itself.",
-    "dropout-on-stream": "Dropout falls on the stream itself: drop each branch's result BEFORE it is "
+    "dropout-on-stream": "Dropout falls on the stream itself: drop each branch's result BEFORE it "
+    "is "
     "added.",
     "dropout-ignored": "The dropout argument has no effect in training.",
     "dropout-in-evaluation": OF_ONE_HEAD["dropout-in-evaluation"],
@@ -74,29 +78,58 @@ MISTAKES = {
     "detached": OF_ONE_HEAD["detached"],
     "fixed-dtype": OF_ONE_HEAD["fixed-dtype"],
     "returns-tuple": "You return a tuple: forward returns only the stream, (B, T, d_model).",
-    **{k: OF_ONE_HEAD[k] for k in ("not-divided", "no-mask", "mask-upside-down", "mask-inverted",
-       "mask-one-too-far", "mask-after-softmax", "mask-with-zero", "softmax-over-queries",
-       "mask-hides-self")},
-    "divided-by-d-model": "The scores in your attention are divided by √d_model; divide by √d_head, "
+    **{
+        k: OF_ONE_HEAD[k]
+        for k in (
+            "not-divided",
+            "no-mask",
+            "mask-upside-down",
+            "mask-inverted",
+            "mask-one-too-far",
+            "mask-after-softmax",
+            "mask-with-zero",
+            "softmax-over-queries",
+            "mask-hides-self",
+        )
+    },
+    "divided-by-d-model": "The scores in your attention are divided by √d_model; divide by "
+    "√d_head, "
     "d_head = d_model / n_heads.",
     "no-output-projection": "The output projection of your attention is missing.",
     "norms-swapped": "The two norms are exchanged.",
-}  # fmt: skip
+}
 
 block = Exercise(
-    "block", "The transformer block", (CLS,), MISTAKES,
-    refused=("TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder",
-             "TransformerDecoder"),
+    "block",
+    "The transformer block",
+    (CLS,),
+    MISTAKES,
+    refused=(
+        "TransformerEncoderLayer",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerDecoder",
+    ),
     allowed=("course.attention.MultiHeadAttention",),
-)  # fmt: skip
+)
 
 Norm = Callable[[Tensor], Tensor]
-ATTENTION_FAULTS = ("not-divided", "divided-by-d-model", "no-mask", "mask-upside-down",
-                    "mask-inverted", "mask-one-too-far", "mask-after-softmax", "mask-with-zero",
-                    "softmax-over-queries", "mask-hides-self")  # fmt: skip
+ATTENTION_FAULTS = (
+    "not-divided",
+    "divided-by-d-model",
+    "no-mask",
+    "mask-upside-down",
+    "mask-inverted",
+    "mask-one-too-far",
+    "mask-after-softmax",
+    "mask-with-zero",
+    "softmax-over-queries",
+    "mask-hides-self",
+)
 
 
 def layer_norm(x: Tensor) -> Tensor:
+    """LayerNorm without gain and shift."""
     return F.layer_norm(x, x.shape[-1:])
 
 
@@ -105,10 +138,13 @@ NORMS: dict[str, Norm] = {
     "none": lambda x: x,
     "rms-norm": lambda x: x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt(),
     "unbiased-norm": lambda x: (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6),
-    "norm-over-tokens": lambda x: (x - x.mean(-2, keepdim=True))
-    / (x.var(-2, keepdim=True, unbiased=False) + 1e-5).sqrt(),
-    "norm-over-tokens#1": lambda x: (x - x.mean((-3, -2), keepdim=True))
-    / (x.var((-3, -2), keepdim=True, unbiased=False) + 1e-5).sqrt(),
+    "norm-over-tokens": lambda x: (
+        (x - x.mean(-2, keepdim=True)) / (x.var(-2, keepdim=True, unbiased=False) + 1e-5).sqrt()
+    ),
+    "norm-over-tokens#1": lambda x: (
+        (x - x.mean((-3, -2), keepdim=True))
+        / (x.var((-3, -2), keepdim=True, unbiased=False) + 1e-5).sqrt()
+    ),
 }
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -117,10 +153,16 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
 }
 OTHER_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "silu": F.silu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "elu": F.elu,
-    "leaky": F.leaky_relu, "softplus": F.softplus, "softmax": lambda x: x.softmax(-1),
-    "squared relu": lambda x: F.relu(x).square(), "mish": F.mish,
-}  # fmt: skip
+    "silu": F.silu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "elu": F.elu,
+    "leaky": F.leaky_relu,
+    "softplus": F.softplus,
+    "softmax": lambda x: x.softmax(-1),
+    "squared relu": lambda x: F.relu(x).square(),
+    "mish": F.mish,
+}
 
 
 @dataclass
@@ -142,9 +184,11 @@ def split(parameters: Sequence[Named], gains: Sequence[str], C: int, H: int) -> 
         (a, b)
         for i, a in enumerate(matrices)
         for b in matrices[i + 1 :]
-        if a[1].dim() == b[1].dim() == 2 and a[1].shape == b[1].shape[::-1]
-        and C in a[1].shape and a[1].shape[0] != a[1].shape[1]
-    ]  # fmt: skip
+        if a[1].dim() == b[1].dim() == 2
+        and a[1].shape == b[1].shape[::-1]
+        and C in a[1].shape
+        and a[1].shape[0] != a[1].shape[1]
+    ]
     # The widest pair: heads of width d_model / n_heads may have such shapes too.
     pairs.sort(key=lambda p: -p[0][1].numel())
     if not pairs:
@@ -152,8 +196,14 @@ def split(parameters: Sequence[Named], gains: Sequence[str], C: int, H: int) -> 
     (na, a), (nb, b) = pairs[0]
     up, down = (a, b) if a.shape[1] == C else (b, a)  # nn.Linear keeps (out, in)
     rest = [(n, p) for n, p in matrices if n not in (na, nb)]
-    return Parts(rest, [(up.T, down.T), (down, up)], (na, nb), list(gains), max(a.shape),
-                 multi_head_roles(rest, C, H))  # fmt: skip
+    return Parts(
+        rest,
+        [(up.T, down.T), (down, up)],
+        (na, nb),
+        list(gains),
+        max(a.shape),
+        multi_head_roles(rest, C, H),
+    )
 
 
 def make(
@@ -177,8 +227,12 @@ def make(
     target = build(t, CLS, args, dtype=dtype, values=values)
     C, H = int(args[0]), int(args[1])  # type: ignore[call-overload]
     parts = split(target.parameters, gains, C, H)
-    off = {"both": [], "attention": list(parts.mlp_names), "mlp": [n for n, _ in parts.attention],
-           "none": [n for n, p in target.parameters if p.dim() >= 2]}[only]  # fmt: skip
+    off = {
+        "both": [],
+        "attention": list(parts.mlp_names),
+        "mlp": [n for n, _ in parts.attention],
+        "none": [n for n, p in target.parameters if p.dim() >= 2],
+    }[only]
     if off:
         zeros = {n: torch.zeros_like(p) for n, p in target.parameters if n in off}
         t.subject.ask([{"op": "set", "on": target.on, "values": zeros}])
@@ -187,11 +241,13 @@ def make(
 
 
 def sizes(t: Trial) -> list[int]:
+    """Constructor arguments, no two alike."""
     C, H = t.pick([(8, 2), (10, 2), (10, 5), (12, 2)])
     return [C, H, CONTEXT]
 
 
 def mlp(h: Tensor, pair: tuple[Tensor, Tensor], activation: Callable[[Tensor], Tensor]) -> Tensor:
+    """Two matrices round an activation."""
     return activation(h @ pair[0]) @ pair[1]
 
 
@@ -200,8 +256,9 @@ def whole_attention(h: Tensor, roles: Roles, fault: Fault = Fault()) -> Tensor: 
     return attend(h, roles, fault)
 
 
-def right_block(x: Tensor, roles: Roles, pair: tuple[Tensor, Tensor],
-                activation: Callable[[Tensor], Tensor]) -> Tensor:  # fmt: skip
+def right_block(
+    x: Tensor, roles: Roles, pair: tuple[Tensor, Tensor], activation: Callable[[Tensor], Tensor]
+) -> Tensor:
     """Pre-norm. (B, T, C) → (K, B, T, C)"""
     h = x + whole_attention(layer_norm(x), roles)
     return h + mlp(layer_norm(h), pair, activation)
@@ -217,6 +274,7 @@ def hit(out: Tensor, expected: Tensor) -> bool:
 
 
 def hits(out: Tensor, expected: Tensor) -> list[int]:
+    """The candidates that give the result."""
     gap = (expected - out).abs().nan_to_num(1e9).flatten(1).amax(1)
     size = expected.abs().nan_to_num(0.0).flatten(1).amax(1).clamp(min=1.0)
     return (gap <= TOL * size).nonzero().flatten().tolist()
@@ -235,14 +293,17 @@ def _values(t: Trial) -> None:
     for T in (1, 4, 7):
         target, parts = make(t, args)
         if parts.roles is None or not parts.mlp:
-            raise Failure("Your block's matrices do not fit: four of the attention (or fused) and "
-                          "two of the MLP, (d_model, 4 d_model) and back. Found: "
-                          + ", ".join(f"{n} {tuple(p.shape)}" for n, p in target.parameters
-                                      if p.dim() >= 2) + ".")  # fmt: skip
+            raise Failure(
+                "Your block's matrices do not fit: four of the attention (or fused) and "
+                "two of the MLP, (d_model, 4 d_model) and back. Found: "
+                + ", ".join(f"{n} {tuple(p.shape)}" for n, p in target.parameters if p.dim() >= 2)
+                + "."
+            )
         x = t.normal(2, T, args[0])
         out = t.tensor(target(x), x.shape)
-        trials = [right_block(x, parts.roles, pair, f) for pair in parts.mlp
-                  for f in ACTIVATIONS.values()]  # fmt: skip
+        trials = [
+            right_block(x, parts.roles, pair, f) for pair in parts.mlp for f in ACTIVATIONS.values()
+        ]
         if not any(hit(out, e) for e in trials):
             stack = torch.cat(trials)
             near = stack[(stack - out).abs().nan_to_num(1e9).flatten(1).mean(1).argmin()]
@@ -254,12 +315,19 @@ def _identity(t: Trial) -> None:
     args = sizes(t)
     target, _ = make(t, args, only="none")
     x = t.normal(2, 5, args[0]) * 3 + 1
-    t.close(target(x), x, "With every matrix and bias at zero both branches are zero, and the block "
-            "should return x.", 1e-5)  # fmt: skip
+    t.close(
+        target(x),
+        x,
+        "With every matrix and bias at zero both branches are zero, and the block should return x.",
+        1e-5,
+    )
 
 
-@block.prop("pre-norm", 2, "Each branch reads a normalised copy of the stream and is added to the "
-            "stream itself")  # fmt: skip
+@block.prop(
+    "pre-norm",
+    2,
+    "Each branch reads a normalised copy of the stream and is added to the stream itself",
+)
 def _pre_norm(t: Trial) -> None:
     args = sizes(t)
     for only, said in (("attention", "attention"), ("mlp", "MLP")):
@@ -267,16 +335,21 @@ def _pre_norm(t: Trial) -> None:
         x = t.normal(2, 5, args[0])
         a, b = target.many([x, 50 * x])
         t.tensor(a, x.shape)
-        t.expect(agree((b - 50 * x), (a - x), 5e-3), f"With x fifty times as large, what the {said} "
-                 "branch adds should stay the same, because it reads a normalised copy.")  # fmt: skip
+        t.expect(
+            agree((b - 50 * x), (a - x), 5e-3),
+            f"With x fifty times as large, what the {said} "
+            "branch adds should stay the same, because it reads a normalised copy.",
+        )
 
 
 @block.prop("norms", 1, "Two distinct LayerNorms, each with its own gain")
 def _norms(t: Trial) -> None:
     args = sizes(t)
     target, parts = make(t, args)
-    t.expect(len(parts.gains) >= 2, f"Your block has {len(parts.gains)} norm(s) with a gain; each "
-             "branch has its own.")  # fmt: skip
+    t.expect(
+        len(parts.gains) >= 2,
+        f"Your block has {len(parts.gains)} norm(s) with a gain; each branch has its own.",
+    )
     x = t.normal(2, 4, args[0])
     before = target(x)
     changed = []
@@ -293,21 +366,32 @@ def _mlp(t: Trial) -> None:
     args = sizes(t)
     C = args[0]
     target, parts = make(t, args, only="mlp")
-    t.expect(parts.width == 4 * C, f"With d_model = {C} the MLP's hidden layer should be {4 * C} wide; "
-             f"yours is {parts.width or 'not found'}.")  # fmt: skip
+    t.expect(
+        parts.width == 4 * C,
+        f"With d_model = {C} the MLP's hidden layer should be {4 * C} wide; "
+        f"yours is {parts.width or 'not found'}.",
+    )
     x = t.normal(2, 5, C)
     y = x.clone()
     y[:, 2] += 1.0
     a, b = target.many([x, y])
-    t.expect(agree(b[:, [0, 1, 3, 4]], a[:, [0, 1, 3, 4]]), "With the attention switched off, "
-             "changing one token changed the result of another: the MLP mixes tokens.")  # fmt: skip
+    t.expect(
+        agree(b[:, [0, 1, 3, 4]], a[:, [0, 1, 3, 4]]),
+        "With the attention switched off, "
+        "changing one token changed the result of another: the MLP mixes tokens.",
+    )
     # An odd function has f(−h) = −f(h); a linear one is odd, GELU and ReLU are not.
     c = target(-x)
-    t.expect(not agree(-(c + x), a - x, 1e-4), "With the attention switched off, turning the sign of "
-             "x turns the sign of what the MLP adds: it has no activation that bends.")  # fmt: skip
+    t.expect(
+        not agree(-(c + x), a - x, 1e-4),
+        "With the attention switched off, turning the sign of "
+        "x turns the sign of what the MLP adds: it has no activation that bends.",
+    )
 
 
-@block.prop("causal", 1, "No output depends on a later token; each depends on all before and itself")
+@block.prop(
+    "causal", 1, "No output depends on a later token; each depends on all before and itself"
+)
 def _causal(t: Trial) -> None:
     args = sizes(t)
     target = build(t, CLS, args)
@@ -315,7 +399,9 @@ def _causal(t: Trial) -> None:
     expect_lengths(target, t.normal(3, CONTEXT, args[0]), 4)
 
 
-@block.prop("pure", 1, "The input is not edited, and two calls in evaluation agree (dropout set too)")
+@block.prop(
+    "pure", 1, "The input is not edited, and two calls in evaluation agree (dropout set too)"
+)
 def _pure(t: Trial) -> None:
     args = sizes(t)
     expect_pure(build(t, CLS, args), t.normal(2, 5, args[0]))
@@ -332,8 +418,11 @@ def _dropout(t: Trial) -> None:
     t.expect(not agree(a, b, 1e-6), "In training dropout = 0.5 has no effect.")
     still, _ = make(t, [*args, 0.5], only="none")
     still.mode(True)
-    t.close(still(x, seed=3), x, "With both branches at zero, dropout in training should leave the "
-            "stream alone.")  # fmt: skip
+    t.close(
+        still(x, seed=3),
+        x,
+        "With both branches at zero, dropout in training should leave the stream alone.",
+    )
 
 
 @block.prop("gradients", 1, "Every parameter's gradient exists and equals finite differences")
@@ -347,8 +436,9 @@ def _gradients(t: Trial) -> None:
 def _registered(t: Trial) -> None:
     args = sizes(t)
     C = args[0]
-    expect_registered(build(t, CLS, args), lambda: build(t, CLS, args), t.normal(2, 4, C),
-                      12 * C * C)  # fmt: skip
+    expect_registered(
+        build(t, CLS, args), lambda: build(t, CLS, args), t.normal(2, 4, C), 12 * C * C
+    )
 
     def typed(dtype: str) -> tuple[Target, Tensor]:
         return build(t, CLS, args, dtype=dtype), t.normal(2, 5, C).to(getattr(torch, dtype))
@@ -376,7 +466,9 @@ def _shape_faults(t: Trial, failed: set[str]) -> list[Finding]:
         y = x.clone()
         y[:, 0] += 1.0
         a, b = target.many([x, y])
-        return [block.finding("attention-missing" if agree(a[:, 1:], b[:, 1:]) else "not-registered")]
+        return [
+            block.finding("attention-missing" if agree(a[:, 1:], b[:, 1:]) else "not-registered")
+        ]
     return []
 
 
@@ -386,8 +478,10 @@ def _branches(t: Trial, failed: set[str]) -> list[Finding]:
         return []
     found = [*_attention_branch(t), *_mlp_branch(t)]
     names = list(dict.fromkeys(found))
-    merged = [("no-residual-attention", "no-residual-mlp", "no-residuals"),
-              ("no-norm-attention", "no-norm-mlp", "no-norms")]  # fmt: skip
+    merged = [
+        ("no-residual-attention", "no-residual-mlp", "no-residuals"),
+        ("no-norm-attention", "no-norm-mlp", "no-norms"),
+    ]
     for a, b, both in merged:
         if a in names and b in names:
             names = [n for n in names if n not in (a, b)] + [both]
@@ -424,7 +518,7 @@ def _attention_branch(t: Trial) -> list[str]:
         for name, expected in _sums(x, lambda h: whole_attention(h, roles), norm).items():
             for after in ("", "norm"):
                 e = norm(expected) if after else expected
-                if norm_name == "none" and (after or name != "right" and name != "no-residual"):
+                if norm_name == "none" and (after or (name != "right" and name != "no-residual")):
                     continue
                 if hit(out, e):
                     return _named(name, norm_name, after, "attention")
@@ -515,7 +609,7 @@ def _others(t: Trial, failed: set[str]) -> list[Finding]:
     edits = t.subject.ask([plain.op(x, pure=True)])[0]["changed"]
     if edits:
         found.append("edits-input")
-    elif failed & {"pure"} and not agree(*dropped.many([x, x]), 1e-6):
+    elif failed & {"pure"} and not twice(dropped, x):
         found.append("dropout-in-evaluation")
     elif "dropout" in failed and not failed & {"identity"}:
         target, _ = make(t, [*args, 0.5])
