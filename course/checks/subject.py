@@ -34,7 +34,7 @@ Operations (``on`` names a function or class of the learner's, or an object made
 ``to``          ``on``, ``dtype``, ``device`` → ``[dtype, device]`` of every parameter and buffer
 ``mode``        ``on``, ``train`` (true, false, or absent: only look) → list of the modules' flags
 ``alias``       ``on``, ``args`` → whether two calls return tensors that share memory
-``keeps``       ``on``, ``args`` → whether the arguments that are lists are as they were after a call
+``keeps``       ``on``, ``args`` → whether lists among the arguments stay as they were
 ``origins``     ``on`` → dotted class names of the object, its bases and its submodules
 ==============  ================================================================================
 
