@@ -53,6 +53,7 @@ export default course({
       heat(svg, "map", {
         x: labels, y, size, rows: T, cols: S, hatch: f.hatch, value: (i, j) => (causal && j > i ? null : at(i, j)),
         rowLabels: mine(queries, f.get("query") - 1), colLabels: mine(keys, best), slant, mark: { row: f.get("query") - 1 },
+        key: `${f.get("layer")} ${f.get("head")} ${labels} ${y} ${size}`,
       });
       let height = y + T * size + 6;
       const d = f.get("d_model"), head = f.get("head"), g = layer(svg, "width");

@@ -23,7 +23,7 @@ export default course({
       const fraction = (i) => (i ? `1/${i + 1}` : "1");
       heat(svg, "matrix", {
         x, y, size, rows: n.T, cols: n.T, hatch: f.hatch, title: t("matrix"),
-        value: (i, j) => (j > i ? null : 1 / (i + 1)), text: null,
+        value: (i, j) => (j > i ? null : 1 / (i + 1)), key: `${n.T} ${size}`,
         rowLabels: labels, colLabels: labels, mark: { row: n.row - 1 },
       });
       // The value of each row once, in its last open cell, where there is room.

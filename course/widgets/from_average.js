@@ -38,8 +38,8 @@ export default course({
       box = { y, size, T };
       const rows = Array.from({ length: T }, (_, i) => rowAt(f.get, i)), mark = { row: chosen };
       const common = { y, size, rows: T, cols: T, hatch: f.hatch, mark };
-      heat(svg, "average", { ...common, x: left, value: (i, j) => (j > i ? null : 1 / (i + 1)), rowLabels: wide ? words.map((w, i) => (all || i === chosen ? w : "")) : null, title: t("average") });
-      heat(svg, "trained", { ...common, x: left + T * size + gap, value: (i, j) => (j > i ? null : rows[i][j]), title: t("trained") });
+      heat(svg, "average", { ...common, key: `${left} ${size}`, x: left, value: (i, j) => (j > i ? null : 1 / (i + 1)), rowLabels: wide ? words.map((w, i) => (all || i === chosen ? w : "")) : null, title: t("average") });
+      heat(svg, "trained", { ...common, key: `${f.get("strength")} ${left} ${size}`, x: left + T * size + gap, value: (i, j) => (j > i ? null : rows[i][j]), title: t("trained") });
       // Under each column of the right-hand map, the word it stands for, if the row looks there.
       const x0 = left + T * size + gap, y0 = y + T * size;
       const named = n.row.map((w, j) => [w, j]).filter(([w, j]) => w >= 0.1 || w === n.weight);

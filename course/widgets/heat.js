@@ -4,12 +4,15 @@
  * Draw a matrix at (x, y) with cells of `size` px (or [width, height]); may be repeated.
  * value(i, j): a number, or null where masked. Options: weight(i, j) → 0 … 1 for the colour (the
  * value itself by default; null leaves the cell bare), text(v) to write numbers, rowLabels,
- * colLabels (and their classes), title, mark: {row, col} to frame.
+ * colLabels (and their classes), title, mark: {row, col} to frame; key: the cells are drawn anew
+ * only when it changes (not with text).
  */
-function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabels, colLabels, rowKind = "query", colKind = "key", title, mark = {}, hatch, slant }) {
+function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabels, colLabels, rowKind = "query", colKind = "key", title, mark = {}, hatch, slant, key }) {
   const g = layer(svg, name), [w, h0] = Array.isArray(size) ? size : [size, size];
   const cells = [], hatched = [], words = [];
-  for (let i = 0; i < rows; i++) {
+  const drawn = key !== undefined && g._key === key; // the same cells as last time: leave them
+  g._key = key;
+  for (let i = 0; i < rows && !drawn; i++) {
     for (let j = 0; j < cols; j++) {
       const v = value(i, j), at = { x: x + j * w, y: y + i * h0 };
       if (v === null) {
@@ -19,13 +22,17 @@ function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabel
         continue;
       }
       const amount = weight ? weight(i, j) : v;
-      if (amount !== null) cells.push({ ...at, width: w, height: h0, class: "cw-cell", "fill-opacity": Math.max(0, Math.min(1, amount)).toFixed(4) });
+      if (amount !== null) {
+        // Neighbours of one colour are one rectangle: rows of an average have one colour each.
+        const shade = Math.max(0, Math.min(1, amount)).toFixed(4), last = cells.at(-1);
+        if (last && last.y === at.y && last.x + last.width === at.x && last["fill-opacity"] === shade) last.width += w;
+        else cells.push({ ...at, width: w, height: h0, class: "cw-cell", "fill-opacity": shade });
+      }
       if (text) words.push({ x: at.x + w / 2, y: at.y + h0 / 2 + 4, "text-anchor": "middle", class: `cw-number${amount > 0.5 ? " cw-on" : ""}`, text: text(v) });
     }
   }
   const same = (a) => a;
-  join(layer(g, "cells"), "rect", cells, same);
-  join(layer(g, "hatched"), "rect", hatched, same);
+  for (const [part, list] of drawn ? [] : [["cells", cells], ["hatched", hatched]]) join(layer(g, part), "rect", list, same);
   join(layer(g, "box"), "rect", [{ x, y, width: cols * w, height: rows * h0, class: "cw-box" }], same);
   const marks = [];
   if (mark.row !== undefined) marks.push({ x: x - 1, y: y + mark.row * h0 - 1, width: cols * w + 2, height: h0 + 2, class: "cw-mark" });
