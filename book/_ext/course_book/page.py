@@ -149,12 +149,7 @@ def authors_times(body: str) -> tuple[str, list[str]]:
 
 
 def head_of(body: str, line: str) -> str:
-    """ "Chapter 5" for "5." over the title, and ``line`` under it.
-
-    A notebook says its chapter and its times itself, for readers who have it alone; on a page
-    the line under the title says both, and the notebook's own is left out.
-    """
-    body = re.sub(r"<p><em>Chapter \d+ · [^<]*</em></p>\n?", "", body, count=1)
+    """ "Chapter 5" for "5." over the title, and ``line`` under it."""
     body = re.sub(
         r'(<h1>)<span class="section-number">([\w.]+?)\.? ?</span>',
         r'\1<span class="section-number">Chapter \2</span> ',
