@@ -20,7 +20,7 @@ export default course({
     const k = T === 0 ? 1 : get("top_k") || V, kept = softmax(scaled.map((x, i) => (i < k ? x : -Infinity)));
     let above = 0, count = 0, lost = 0;
     const left = scaled.map((x, i) => {
-      const keep = kept[i] > 0 && (i === 0 || above < get("top_p") - 1e-12);
+      const keep = i < k && (i === 0 || get("top_p") >= 1 || above < get("top_p") - 1e-12);
       above += kept[i];
       if (keep) count++;
       else lost += before[i];

@@ -121,7 +121,8 @@ class NextToken(CourseWidget):
         k = 1 if greedy else self.top_k or len(row)
         kept = softmax(np.where(np.arange(len(row)) < k, ranked, -np.inf))
         above = np.cumsum(kept) - kept  # the mass of what ranks higher
-        keep = (kept > 0) & ((above < self.top_p - 1e-12) | (np.arange(len(row)) == 0))
+        enough = above >= self.top_p - 1e-12 if self.top_p < 1 else np.zeros(len(row), dtype=bool)
+        keep = (np.arange(len(row)) < k) & (~enough | (np.arange(len(row)) == 0))
         after = softmax(np.where(keep, ranked, -np.inf))
         return {
             "kept": int(keep.sum()),
