@@ -23,6 +23,7 @@ def draw_scores(
     names: Sequence[str],
     *,
     digits: int = 0,
+    mask: npt.ArrayLike | None = None,
     mark: tuple[int, int] | None = None,
 ) -> None:
     """A map of scores, queries down and keys across: blue above 0, grey below, bare at 0.
@@ -35,6 +36,7 @@ def draw_scores(
         scores: ``(T, T)``.
         names: of the T tokens.
         digits: after the point.
+        mask: ``(T, T)`` boolean, True = may attend; the other cells are hatched, not numbered.
         mark: a pair (t, s); the cell and its mirror image (s, t) are framed.
 
     Raises:
@@ -46,14 +48,19 @@ def draw_scores(
     if not np.isfinite(s).all():
         raise ValueError("a score is not finite: draw the scores before they are masked")
     T = len(s)
+    allowed = np.ones((T, T), bool) if mask is None else np.asarray(mask, bool)
     top = float(np.abs(s).max()) or 1.0
     for t, row in enumerate(s):
         for u, score in enumerate(row):
+            if not allowed[t, u]:
+                _hatched(ax, u, t)
+                continue
             colour = LIGHT["attention"] if score > 0 else LIGHT["average"]
             share = abs(float(score)) / top
             _cell(ax, u, t, colour, 0.85 * share)
             ink = LIGHT["paper"] if share > 0.7 else LIGHT["ink"]
-            text = f"{score:.{digits}f}".replace("-", "−")
+            # + 0.0: a small negative score is 0, not −0
+            text = f"{round(float(score), digits) + 0.0:.{digits}f}".replace("-", "−")
             ax.text(u + 0.5, t + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
     if mark is not None:
         for t, u in {mark, mark[::-1]}:
