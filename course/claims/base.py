@@ -12,8 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "VERDICTS", "Claim", "Entry", "Evidence", "Finding", "chapter", "claim", "entry", "page",
-    "record", "registered", "test", "verdict_of",
+    "VERDICTS",
+    "Claim",
+    "Entry",
+    "Evidence",
+    "Finding",
+    "chapter",
+    "claim",
+    "entry",
+    "page",
+    "record",
+    "registered",
+    "test",
+    "verdict_of",
 ]
 
 HOLDS = "holds"
@@ -108,9 +119,14 @@ class Entry:
         """The entry as plain data."""
         claim = self.claim
         return {
-            "id": claim.id, "title": claim.title, "statement": claim.statement,
-            "published": claim.published, "measured": self.finding.measured,
-            "check": claim.check, "verdict": self.verdict, "explanation": self.finding.seen,
+            "id": claim.id,
+            "title": claim.title,
+            "statement": claim.statement,
+            "published": claim.published,
+            "measured": self.finding.measured,
+            "check": claim.check,
+            "verdict": self.verdict,
+            "explanation": self.finding.seen,
             "ours": claim.ours,
             "evidence": [{"kind": e.kind, "target": e.target} for e in claim.evidence],
         }
@@ -119,9 +135,17 @@ class Entry:
 _REGISTERED: dict[str, Claim] = {}
 
 
-def claim(identifier: str, title: str, statement: str, *, check: str,
-          evidence: tuple[Evidence, ...], published: str = "", corrects: bool = False,
-          ours: str = "") -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
+def claim(
+    identifier: str,
+    title: str,
+    statement: str,
+    *,
+    check: str,
+    evidence: tuple[Evidence, ...],
+    published: str = "",
+    corrects: bool = False,
+    ours: str = "",
+) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
     """Register the decorated function as the measurement of a claim.
 
     Raises:
@@ -131,8 +155,9 @@ def claim(identifier: str, title: str, statement: str, *, check: str,
     def register(measure: Callable[[], Finding]) -> Callable[[], Finding]:
         if identifier in _REGISTERED:
             raise ValueError(f"claim {identifier} is defined twice")
-        _REGISTERED[identifier] = Claim(identifier, title, statement, check, measure, evidence,
-                                        published, corrects, ours)
+        _REGISTERED[identifier] = Claim(
+            identifier, title, statement, check, measure, evidence, published, corrects, ours
+        )
         return measure
 
     return register

@@ -8,16 +8,19 @@ from course.claims.recorded import Missing, needed, stale_note
 _SCORES = (0.5, 2, 8, 32, 128, 512, 2048, 8192)  # MB for n = 128, 256, …, 16,384
 
 
-@claim("A22", "Two tensors of a layer are n × n",
-       "Scores and weights grow with the square of the length, the rest of a layer with it.  "
-       "A kernel that never stores them needs memory linear in n for the same result.",
-       published="scores 0.5, 2, …, 8192 MB; peaks 14.6 … 4300.1 MB, out of memory at 16,384 on "
-                 "8 GB; exponents over the last four: time 1.91, memory 1.87",
-       check="score sizes exact; exponents over the four largest lengths that fit 1.7 to 2.1; the "
-             "last does not fit; the efficient kernel's memory exponent under 1.2",
-       ours="one layer of width 512, eight heads, batch 1, float32, no mask, forward; peak "
-            "resident memory of a fresh process above what it held before, address limit 8 GiB",
-       evidence=(chapter("09-cost"), record("cost")))
+@claim(
+    "A22",
+    "Two tensors of a layer are n × n",
+    "Scores and weights grow with the square of the length, the rest of a layer with it.  "
+    "A kernel that never stores them needs memory linear in n for the same result.",
+    published="scores 0.5, 2, …, 8192 MB; peaks 14.6 … 4300.1 MB, out of memory at 16,384 on "
+    "8 GB; exponents over the last four: time 1.91, memory 1.87",
+    check="score sizes exact; exponents over the four largest lengths that fit 1.7 to 2.1; the "
+    "last does not fit; the efficient kernel's memory exponent under 1.2",
+    ours="one layer of width 512, eight heads, batch 1, float32, no mask, forward; peak "
+    "resident memory of a fresh process above what it held before, address limit 8 GiB",
+    evidence=(chapter("09-cost"), record("cost")),
+)
 def _a22() -> Finding:
     try:
         records = needed("cost", "plain", "efficient")
@@ -44,6 +47,14 @@ def _a22() -> Finding:
         f"{', '.join(f'{value:.1f}' for value in peaks)} MB"
         + (f", out of memory at {cost['n'][len(peaks)]:,.0f}" if missing_last else "")
         + f"; exponents: time {time.format()}, memory {memory.format()}, memory-efficient kernel "
-          f"{linear.format()}",
-        " ".join(filter(None, (("; ".join(seen) + ".") if seen else "",
-                               stale_note(records, "plain", "efficient")))))
+        f"{linear.format()}",
+        " ".join(
+            filter(
+                None,
+                (
+                    ("; ".join(seen) + ".") if seen else "",
+                    stale_note(records, "plain", "efficient"),
+                ),
+            )
+        ),
+    )

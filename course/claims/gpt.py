@@ -7,12 +7,17 @@ from course.claims.heads import gap
 from course.experiments import load_records
 
 
-@claim("B1", "The generation loop",
-       "Predict, pick, append, until an end token or the length limit.",
-       check="stops at either; generates from the trained block where its weights are recorded",
-       evidence=(chapter("10-gpt"),
-                 test("test_generation.py::test_it_stops_when_every_row_has_ended"),
-                 test("test_generation.py::test_with_and_without_the_cache_is_the_same_text")))
+@claim(
+    "B1",
+    "The generation loop",
+    "Predict, pick, append, until an end token or the length limit.",
+    check="stops at either; generates from the trained block where its weights are recorded",
+    evidence=(
+        chapter("10-gpt"),
+        test("test_generation.py::test_it_stops_when_every_row_has_ended"),
+        test("test_generation.py::test_with_and_without_the_cache_is_the_same_text"),
+    ),
+)
 def _b1() -> Finding:
     import torch
 
@@ -27,9 +32,11 @@ def _b1() -> Finding:
     first = int((limited[0, 4:] == end).nonzero()[0])
     stops = limited.shape[1] == 14 and ended.shape[1] == 4 + first + 1
     text = _trained_sample()
-    return Finding(stops, f"{limited.shape[1] - 4} tokens to the limit, {ended.shape[1] - 4} to "
-                          f"the end token" + (f"; the trained block writes {text!r}" if text
-                                              else ""))
+    return Finding(
+        stops,
+        f"{limited.shape[1] - 4} tokens to the limit, {ended.shape[1] - 4} to "
+        f"the end token" + (f"; the trained block writes {text!r}" if text else ""),
+    )
 
 
 def _trained_sample() -> str:
@@ -55,12 +62,17 @@ def _trained_sample() -> str:
     return ""
 
 
-@claim("B2", "The causal mask and its two conventions",
-       "0 on and below the diagonal, −∞ above: future weights are exactly 0.  Code in the wild "
-       "marks with True what is forbidden (triu, diagonal 1); here True = may attend.",
-       check="exact", evidence=(chapter("02-masked-matmul"),
-                                test("test_attention.py::"
-                                     "test_causal_mask_lets_a_query_see_up_to_itself")))
+@claim(
+    "B2",
+    "The causal mask and its two conventions",
+    "0 on and below the diagonal, −∞ above: future weights are exactly 0.  Code in the wild "
+    "marks with True what is forbidden (triu, diagonal 1); here True = may attend.",
+    check="exact",
+    evidence=(
+        chapter("02-masked-matmul"),
+        test("test_attention.py::test_causal_mask_lets_a_query_see_up_to_itself"),
+    ),
+)
 def _b2() -> Finding:
     import torch
 
@@ -71,15 +83,19 @@ def _b2() -> Finding:
     opposite = bool((causal_mask(T) == ~forbidden).all())
     weights = masked_softmax(torch.randn(T, T), causal_mask(T))
     future = float(weights[forbidden].abs().max())
-    return Finding(opposite and future == 0,
-                   f"the two masks are each other's opposite; largest weight on the future "
-                   f"{future:g}")
+    return Finding(
+        opposite and future == 0,
+        f"the two masks are each other's opposite; largest weight on the future {future:g}",
+    )
 
 
-@claim("B3", "Token plus position",
-       "BPE → token embedding + learned position embedding.", check="shapes and sum",
-       evidence=(chapter("10-gpt"), test("models/test_gpt.py::test_embedding_is_token_plus_"
-                                         "position")))
+@claim(
+    "B3",
+    "Token plus position",
+    "BPE → token embedding + learned position embedding.",
+    check="shapes and sum",
+    evidence=(chapter("10-gpt"), test("models/test_gpt.py::test_embedding_is_token_plus_position")),
+)
 def _b3() -> Finding:
     import torch
 
@@ -90,13 +106,19 @@ def _b3() -> Finding:
     x = model.embed(idx)
     assert model.position_embedding is not None
     expected = model.token_embedding.weight[idx] + model.position_embedding.weight[:7]
-    return Finding(x.shape == (2, 7, 32) and gap(x, expected) == 0,
-                   f"(2, 7) ids → {tuple(x.shape)}; the sum differs by {gap(x, expected):g}")
+    return Finding(
+        x.shape == (2, 7, 32) and gap(x, expected) == 0,
+        f"(2, 7) ids → {tuple(x.shape)}; the sum differs by {gap(x, expected):g}",
+    )
 
 
-@claim("B4", "Pre-LN", "x + Attention(LayerNorm(x)), then the same with the MLP.",
-       check="equal to the formula",
-       evidence=(chapter("07-block"), test("test_block.py::test_pre_norm_adds_to_what_it_read")))
+@claim(
+    "B4",
+    "Pre-LN",
+    "x + Attention(LayerNorm(x)), then the same with the MLP.",
+    check="equal to the formula",
+    evidence=(chapter("07-block"), test("test_block.py::test_pre_norm_adds_to_what_it_read")),
+)
 def _b4() -> Finding:
     import torch
 
@@ -110,14 +132,19 @@ def _b4() -> Finding:
     return Finding(difference < 1e-6, f"differs by {difference:.0e}")
 
 
-@claim("B5", "GELU written, ReLU printed",
-       "The feed-forward network is two linear maps round an activation.  Texts write GELU and "
-       "print max(0, xW₁ + b₁)W₂ + b₂, which is ReLU's formula.",
-       published="GELU, with the formula max(0, xW₁ + b₁)W₂ + b₂",
-       check="the printed formula is the ReLU network's and not the GELU network's",
-       corrects=True,
-       evidence=(chapter("07-block"),
-                 test("test_block.py::test_feed_forward_is_the_formula_with_either_activation")))
+@claim(
+    "B5",
+    "GELU written, ReLU printed",
+    "The feed-forward network is two linear maps round an activation.  Texts write GELU and "
+    "print max(0, xW₁ + b₁)W₂ + b₂, which is ReLU's formula.",
+    published="GELU, with the formula max(0, xW₁ + b₁)W₂ + b₂",
+    check="the printed formula is the ReLU network's and not the GELU network's",
+    corrects=True,
+    evidence=(
+        chapter("07-block"),
+        test("test_block.py::test_feed_forward_is_the_formula_with_either_activation"),
+    ),
+)
 def _b5() -> Finding:
     import torch
 
@@ -129,22 +156,30 @@ def _b5() -> Finding:
     printed = (x @ gelu.up.weight.T + gelu.up.bias).clamp(min=0) @ gelu.down.weight.T
     printed = printed + gelu.down.bias
     from_relu, from_gelu = gap(relu(x), printed), gap(gelu(x), printed)
-    return Finding(from_relu < 1e-5 < from_gelu,
-                   f"the printed formula differs from the ReLU network by {from_relu:.0e}, from "
-                   f"the GELU network by {from_gelu:.2g}",
-                   "GPT uses GELU; the printed formula is that of 2017, with ReLU.")
+    return Finding(
+        from_relu < 1e-5 < from_gelu,
+        f"the printed formula differs from the ReLU network by {from_relu:.0e}, from "
+        f"the GELU network by {from_gelu:.2g}",
+        "GPT uses GELU; the printed formula is that of 2017, with ReLU.",
+    )
 
 
-@claim("B6", "From logits to tokens",
-       "Temperature below 1 sharpens, above 1 flattens; top-k keeps k; top-p keeps the smallest "
-       "set, by falling probability, whose mass is at least p.",
-       published="p = 0.9", check="temperature → 0 is argmax; k kept; the smallest such set kept; "
-                                  "probabilities sum to 1; a mass exactly equal to p is enough",
-       ours="texts differ between “reaches” and “exceeds” p: here a set that reaches it is "
-            "enough; ties go to the lower id",
-       evidence=(chapter("10-gpt"),
-                 test("test_sampling.py::test_a_mass_exactly_equal_to_p_is_enough"),
-                 test("test_sampling.py::test_top_p_keeps_the_smallest_set_that_reaches_p")))
+@claim(
+    "B6",
+    "From logits to tokens",
+    "Temperature below 1 sharpens, above 1 flattens; top-k keeps k; top-p keeps the smallest "
+    "set, by falling probability, whose mass is at least p.",
+    published="p = 0.9",
+    check="temperature → 0 is argmax; k kept; the smallest such set kept; "
+    "probabilities sum to 1; a mass exactly equal to p is enough",
+    ours="texts differ between “reaches” and “exceeds” p: here a set that reaches it is "
+    "enough; ties go to the lower id",
+    evidence=(
+        chapter("10-gpt"),
+        test("test_sampling.py::test_a_mass_exactly_equal_to_p_is_enough"),
+        test("test_sampling.py::test_top_p_keeps_the_smallest_set_that_reaches_p"),
+    ),
+)
 def _b6() -> Finding:
     import torch
 
@@ -156,8 +191,10 @@ def _b6() -> Finding:
     mass = (probabilities * kept).sum(-1)
     least = torch.where(kept, probabilities, 2.0).amin(-1)
     exact = torch.tensor([[0.5, 0.4, 0.05, 0.05]]).log()
-    entropies = [float(torch.distributions.Categorical(logits=filter_logits(logits, t)).entropy()
-                       .mean()) for t in (0.2, 0.8, 1.0, 1.5)]
+    entropies = [
+        float(torch.distributions.Categorical(logits=filter_logits(logits, t)).entropy().mean())
+        for t in (0.2, 0.8, 1.0, 1.5)
+    ]
     checks = {
         "temperature 0": bool((filter_logits(logits, 0.0).argmax(-1) == logits.argmax(-1)).all()),
         "k": bool((filter_logits(logits, top_k=7).isfinite().sum(-1) == 7).all()),
@@ -168,16 +205,24 @@ def _b6() -> Finding:
         "sharpens": entropies == sorted(entropies),
     }
     failed = [name for name, holds in checks.items() if not holds]
-    return Finding(not failed,
-                   f"p = 0.9 keeps {kept.sum(-1).float().mean():.1f} of 50 on average, mass at "
-                   f"least {float(mass.min()):.3f}; mean entropy "
-                   f"{', '.join(f'{value:.2f}' for value in entropies)} nats at temperatures 0.2, "
-                   f"0.8, 1, 1.5", f"Fails: {', '.join(failed)}." if failed else "")
+    return Finding(
+        not failed,
+        f"p = 0.9 keeps {kept.sum(-1).float().mean():.1f} of 50 on average, mass at "
+        f"least {float(mass.min()):.3f}; mean entropy "
+        f"{', '.join(f'{value:.2f}' for value in entropies)} nats at temperatures 0.2, "
+        f"0.8, 1, 1.5",
+        f"Fails: {', '.join(failed)}." if failed else "",
+    )
 
 
-@claim("B7", "Multi-head causal self-attention", "The width is split over the heads.",
-       published="(1, 4, 8), 2 heads → (1, 4, 8)", check="shapes exact",
-       evidence=(chapter("06-heads"), test("test_attention.py::test_multi_head_shapes")))
+@claim(
+    "B7",
+    "Multi-head causal self-attention",
+    "The width is split over the heads.",
+    published="(1, 4, 8), 2 heads → (1, 4, 8)",
+    check="shapes exact",
+    evidence=(chapter("06-heads"), test("test_attention.py::test_multi_head_shapes")),
+)
 def _b7() -> Finding:
     import torch
 
@@ -185,17 +230,26 @@ def _b7() -> Finding:
 
     layer = MultiHeadAttention(8, 2, 4)
     out, weights = layer(torch.randn(1, 4, 8), return_weights=True)
-    return Finding(tuple(out.shape) == (1, 4, 8) and tuple(weights.shape) == (1, 2, 4, 4),
-                   f"(1, 4, 8), 2 heads of {layer.d_head} → {tuple(out.shape)}, weights "
-                   f"{tuple(weights.shape)}")
+    return Finding(
+        tuple(out.shape) == (1, 4, 8) and tuple(weights.shape) == (1, 2, 4, 4),
+        f"(1, 4, 8), 2 heads of {layer.d_head} → {tuple(out.shape)}, weights "
+        f"{tuple(weights.shape)}",
+    )
 
 
-@claim("B8", "Encoder-only, decoder-only, encoder–decoder",
-       "Side by side: mask, objective, examples, uses.",
-       check="the three masks computed",
-       evidence=(chapter("10-gpt"),
-                 test("models/test_encoder_decoder.py::"
-                      "test_the_decoder_does_not_look_ahead_and_the_encoder_does")))
+@claim(
+    "B8",
+    "Encoder-only, decoder-only, encoder–decoder",
+    "Side by side: mask, objective, examples, uses.",
+    check="the three masks computed",
+    evidence=(
+        chapter("10-gpt"),
+        test(
+            "models/test_encoder_decoder.py::"
+            "test_the_decoder_does_not_look_ahead_and_the_encoder_does"
+        ),
+    ),
+)
 def _b8() -> Finding:
     import torch
 
@@ -208,6 +262,9 @@ def _b8() -> Finding:
         _, weights = layer(torch.randn(1, T, 8), return_weights=True)
         counts[name] = int((weights[0, 0] > 0).sum())
     right = counts == {"encoder": T * T, "decoder": int(causal_mask(T).sum())}
-    return Finding(right, f"of {T} × {T} pairs an encoder's layer connects {counts['encoder']}, a "
-                          f"decoder's {counts['decoder']}; an encoder–decoder has both, and "
-                          f"cross-attention with all {T * T}")
+    return Finding(
+        right,
+        f"of {T} × {T} pairs an encoder's layer connects {counts['encoder']}, a "
+        f"decoder's {counts['decoder']}; an encoder–decoder has both, and "
+        f"cross-attention with all {T * T}",
+    )

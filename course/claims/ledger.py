@@ -7,8 +7,11 @@ from course.claims.base import Claim, Entry, entry, registered
 
 __all__ = ["IDS", "claims", "ledger"]
 
-IDS = (*(f"A{n}" for n in range(1, 37)), *(f"B{n}" for n in range(1, 9)),
-       *(f"C{n}" for n in range(1, 15)))
+IDS = (
+    *(f"A{n}" for n in range(1, 37)),
+    *(f"B{n}" for n in range(1, 9)),
+    *(f"C{n}" for n in range(1, 15)),
+)
 _PARTS = (averages, scaling, heads, models, positions, costs, gpt, encoder_decoder)
 
 

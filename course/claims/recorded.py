@@ -14,8 +14,12 @@ class Missing(Exception):
     def __init__(self, experiment: str, rows: list[str]) -> None:
         what = ", ".join(rows) if len(rows) <= 4 else f"{len(rows)} rows"
         super().__init__(f"no record of {experiment}: {what}")
-        self.finding = Finding(None, "", f"No record yet of {experiment}: {what} (python -m course "
-                                         f"experiments run {experiment} --missing).")
+        self.finding = Finding(
+            None,
+            "",
+            f"No record yet of {experiment}: {what} (python -m course "
+            f"experiments run {experiment} --missing).",
+        )
 
 
 def needed(experiment: str, *rows: str) -> Records:

@@ -46,8 +46,9 @@ def restore_weights(model: nn.Module, arrays: dict[str, Any]) -> None:
             stored = arrays.get(_PREFIX + name)
             if stored is None or tuple(stored.shape) != tuple(parameter.shape):
                 found = "nothing" if stored is None else f"shape {tuple(stored.shape)}"
-                raise ValueError(f"parameter {name} has shape {tuple(parameter.shape)}, the record "
-                                 f"holds {found}")
+                raise ValueError(
+                    f"parameter {name} has shape {tuple(parameter.shape)}, the record holds {found}"
+                )
             parameter.copy_(torch.from_numpy(stored.astype(np.float32)))
 
 
@@ -70,8 +71,11 @@ def sample_maps(model: LadderModel, tokenizer: Tokenizer, text: str) -> dict[str
 
     was_training = model.training
     model.eval()
-    hooks = [module.register_forward_pre_hook(keep) for module in model.modules()
-             if isinstance(module, MultiHeadAttention)]
+    hooks = [
+        module.register_forward_pre_hook(keep)
+        for module in model.modules()
+        if isinstance(module, MultiHeadAttention)
+    ]
     try:
         with torch.no_grad():
             model(torch.tensor([ids], device=device))
@@ -80,5 +84,8 @@ def sample_maps(model: LadderModel, tokenizer: Tokenizer, text: str) -> dict[str
             hook.remove()
         model.train(was_training)
     pieces = [tokenizer.token_bytes(i).decode("utf-8", "replace") for i in ids]
-    return {"maps": half(torch.stack(maps)), "ids": np.array(ids, dtype=np.uint16),
-            "pieces": np.array(pieces)}
+    return {
+        "maps": half(torch.stack(maps)),
+        "ids": np.array(ids, dtype=np.uint16),
+        "pieces": np.array(pieces),
+    }

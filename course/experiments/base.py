@@ -12,8 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 __all__ = [
-    "BUDGETS", "FIRST_LOSSES", "Checkpoint", "Experiment", "Interrupted", "Metric", "Replayed",
-    "Result", "Row", "Run",
+    "BUDGETS",
+    "FIRST_LOSSES",
+    "Checkpoint",
+    "Experiment",
+    "Interrupted",
+    "Metric",
+    "Replayed",
+    "Result",
+    "Row",
+    "Run",
 ]
 
 BUDGETS = ("quick", "full")

@@ -46,8 +46,7 @@ class FileCheckpoint:
         self._warned = False
 
     def load(self) -> dict[str, Any] | None:
-        """The saved state; one that cannot be read is moved aside, named, and the run begins anew.
-        """
+        """The saved state; one that cannot be read is moved aside and named; the run begins anew."""
         import torch
 
         if not self.path.exists():
@@ -57,8 +56,11 @@ class FileCheckpoint:
             state = torch.load(self.path, map_location="cpu", weights_only=True)
         except Exception as error:  # whatever a damaged file makes the unpickler raise
             aside = move_aside(self.path)
-            print(f"the checkpoint {self.path} cannot be read ({type(error).__name__}); it is kept "
-                  f"as {aside.name} and the run begins anew", file=sys.stderr)
+            print(
+                f"the checkpoint {self.path} cannot be read ({type(error).__name__}); it is kept "
+                f"as {aside.name} and the run begins anew",
+                file=sys.stderr,
+            )
             return None
         return dict(state)
 
@@ -76,8 +78,11 @@ class FileCheckpoint:
             self._warned = False
         except OSError as error:
             if not self._warned:
-                print(f"cannot save {self.path}: {error.strerror or error}; the run goes on, and "
-                      "its last checkpoint stays as it was", file=sys.stderr)
+                print(
+                    f"cannot save {self.path}: {error.strerror or error}; the run goes on, and "
+                    "its last checkpoint stays as it was",
+                    file=sys.stderr,
+                )
             self._warned = True
         self._last = time.monotonic()
 

@@ -23,7 +23,12 @@ from course.experiments.base import Experiment, Metric, Result, Row, Run
 _GIB = 1 << 30
 _MIB = 1 << 20
 _CONFIG = {
-    "d_model": 512, "n_heads": 8, "shortest": 128, "longest": 16384, "limit_gib": 8, "repeats": 3,
+    "d_model": 512,
+    "n_heads": 8,
+    "shortest": 128,
+    "longest": 16384,
+    "limit_gib": 8,
+    "repeats": 3,
 }
 _FITTED = 4  # the exponents are those of the last lengths that fit
 
@@ -36,7 +41,7 @@ def run(run: Run) -> Result:
         lengths.append(2 * lengths[-1])
     saved = run.checkpoint.load()
     done: list[dict[str, float]] = saved["done"] if saved else []
-    for n in lengths[len(done):]:
+    for n in lengths[len(done) :]:
         run.progress(len(done), len(lengths), f"n = {n}")
         done.append(in_fresh_process(n, config))
         run.checkpoint.save({"done": done})
@@ -53,17 +58,27 @@ def in_fresh_process(n: int, config: dict[str, Any]) -> dict[str, float]:
     call = "import sys; from course.experiments.cost import measure_one; measure_one(sys.argv[1])"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run(
-        [sys.executable, "-c", call, json.dumps({"n": n, **config})], capture_output=True,
-        text=True, env=environment, check=False)
+        [sys.executable, "-c", call, json.dumps({"n": n, **config})],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
     if done.returncode == 0:
         found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
         return found
     # A process that the kernel killed for memory (-9) has given the same answer as one that says so
-    if done.returncode == -9 or "MemoryError" in done.stderr or "alloc" in done.stderr or (
-            "out of memory" in done.stderr):
+    if (
+        done.returncode == -9
+        or "MemoryError" in done.stderr
+        or "alloc" in done.stderr
+        or ("out of memory" in done.stderr)
+    ):
         return {}
-    raise RuntimeError(f"n = {n}: the measuring process ended with status {done.returncode}: "
-                       f"{done.stderr.strip()[-500:]}")
+    raise RuntimeError(
+        f"n = {n}: the measuring process ended with status {done.returncode}: "
+        f"{done.stderr.strip()[-500:]}"
+    )
 
 
 def measure_one(text: str) -> None:
@@ -98,8 +113,11 @@ def measure_one(text: str) -> None:
         attend(torch.randn(1, 8, config["d_model"], device=device))  # load what the calls load
         x = torch.randn(1, config["n"], config["d_model"], device=device)
         peak = _peak_mib(lambda: attend(x), cuda)
-        found = {"peak_mb": peak, "seconds": _least(lambda: attend(x), config["repeats"], cuda),
-                 "projection_seconds": _least(lambda: project(x), config["repeats"], cuda)}
+        found = {
+            "peak_mb": peak,
+            "seconds": _least(lambda: attend(x), config["repeats"], cuda),
+            "projection_seconds": _least(lambda: project(x), config["repeats"], cuda),
+        }
     print(json.dumps(found))
 
 
@@ -144,8 +162,9 @@ def _least(call: Any, repeats: int, cuda: bool) -> float:
     return best
 
 
-def by_column(lengths: list[int], done: list[dict[str, float]], config: dict[str, Any]
-              ) -> dict[str, list[Any]]:
+def by_column(
+    lengths: list[int], done: list[dict[str, float]], config: dict[str, Any]
+) -> dict[str, list[Any]]:
     """The table by columns; a length that did not fit has None for what was not measured."""
     scores = [config["n_heads"] * n * n * 4 / _MIB for n in lengths]
     columns: dict[str, list[Any]] = {"n": [float(n) for n in lengths], "scores_mb": scores}
@@ -158,15 +177,22 @@ def summarise(done: list[dict[str, float]], config: dict[str, Any]) -> dict[str,
     """Exponents over the last four lengths that fit, growth per doubling, what did not fit."""
     fitting = [(config["shortest"] * 2**i, found) for i, found in enumerate(done) if found]
     last = fitting[-_FITTED:]
-    metrics: dict[str, Any] = {"longest_fitting": fitting[-1][0],
-                               "largest_peak_mb": fitting[-1][1]["peak_mb"],
-                               "out_of_memory": len(fitting) < len(done)}
-    for name, key in (("memory", "peak_mb"), ("time", "seconds"),
-                      ("projection", "projection_seconds")):
-        metrics[f"{name}_exponent"] = slope((math.log(n), math.log(max(found[key], 1e-9)))
-                                            for n, found in last)
-    ratios = [after[1]["peak_mb"] / max(before[1]["peak_mb"], 1e-9)
-              for before, after in pairwise(fitting)]
+    metrics: dict[str, Any] = {
+        "longest_fitting": fitting[-1][0],
+        "largest_peak_mb": fitting[-1][1]["peak_mb"],
+        "out_of_memory": len(fitting) < len(done),
+    }
+    for name, key in (
+        ("memory", "peak_mb"),
+        ("time", "seconds"),
+        ("projection", "projection_seconds"),
+    ):
+        metrics[f"{name}_exponent"] = slope(
+            (math.log(n), math.log(max(found[key], 1e-9))) for n, found in last
+        )
+    ratios = [
+        after[1]["peak_mb"] / max(before[1]["peak_mb"], 1e-9) for before, after in pairwise(fitting)
+    ]
     metrics["largest_memory_ratio"] = max(ratios[-_FITTED:], default=1.0)
     return metrics
 
@@ -186,8 +212,13 @@ def slope(points: Iterable[tuple[float, float]]) -> float:
 
 def _row(kernel: str, where: str, label: str, published: dict[str, float]) -> Row:
     name = kernel if where == "cpu" else f"{kernel}-{where}"
-    return Row(name, label, {**_CONFIG, "kernel": kernel, "where": where, "device": where},
-               published, optional=where != "cpu")
+    return Row(
+        name,
+        label,
+        {**_CONFIG, "kernel": kernel, "where": where, "device": where},
+        published,
+        optional=where != "cpu",
+    )
 
 
 EXPERIMENT = Experiment(
@@ -195,8 +226,12 @@ EXPERIMENT = Experiment(
     title="What a layer of attention costs, by length",
     claims=("A22",),
     rows=(
-        _row("plain", "cpu", "the n × n tensors built (CPU)",
-             {"memory_exponent": 1.87, "time_exponent": 1.91, "largest_peak_mb": 4300.1}),
+        _row(
+            "plain",
+            "cpu",
+            "the n × n tensors built (CPU)",
+            {"memory_exponent": 1.87, "time_exponent": 1.91, "largest_peak_mb": 4300.1},
+        ),
         _row("efficient", "cpu", "memory-efficient kernel (CPU)", {}),
         _row("plain", "cuda", "the n × n tensors built (GPU)", {}),
         _row("efficient", "cuda", "memory-efficient kernel (GPU)", {}),

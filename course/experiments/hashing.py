@@ -24,10 +24,17 @@ from typing import Any
 
 __all__ = ["CodeHash", "code_hash", "config_hash", "definitions_hash", "tree_hash"]
 
-PLUMBING = frozenset({
-    "course.checked", "course.corpus", "course.files", "course.grammar", "course.notation",
-    "course.parallel", "course.experiments.base",
-})
+PLUMBING = frozenset(
+    {
+        "course.checked",
+        "course.corpus",
+        "course.files",
+        "course.grammar",
+        "course.notation",
+        "course.parallel",
+        "course.experiments.base",
+    }
+)
 _DESCRIPTION = "EXPERIMENT"
 _SKIPPED_FIELDS = {"type_ignores", "kind", "type_comment"}
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
@@ -96,8 +103,11 @@ def definitions_hash(roots: Iterable[str], root: Path | None = None) -> str:
         if isinstance(node, ast.ClassDef) and not required:
             continue
         found[spec] = _sha256(_dump(_without_docstrings(node)))
-        imported = {local: (target, original) for target, names in _imports(tree, root)
-                    for local, original in names.items()}
+        imported = {
+            local: (target, original)
+            for target, names in _imports(tree, root)
+            for local, original in names.items()
+        }
         for used in _names_used(node):
             if used in imported:
                 target, original = imported[used]
@@ -234,15 +244,20 @@ def _without_docstrings(node: ast.AST) -> ast.AST:
     fields: dict[str, Any] = {}
     for field, value in ast.iter_fields(node):
         if isinstance(value, list):
-            fields[field] = [_without_docstrings(item) if isinstance(item, ast.AST) else item
-                             for item in value]
+            fields[field] = [
+                _without_docstrings(item) if isinstance(item, ast.AST) else item for item in value
+            ]
         else:
             fields[field] = _without_docstrings(value) if isinstance(value, ast.AST) else value
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         fields["body"] = [
-            statement for statement in fields["body"]
-            if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-                    and isinstance(statement.value.value, str))
+            statement
+            for statement in fields["body"]
+            if not (
+                isinstance(statement, ast.Expr)
+                and isinstance(statement.value, ast.Constant)
+                and isinstance(statement.value.value, str)
+            )
         ]
     return type(node)(**fields)
 
@@ -256,12 +271,16 @@ def _dump(node: Any) -> str:
     if isinstance(node, ast.Constant):
         return f"Constant({node.value!r})"
     if isinstance(node, ast.JoinedStr):  # Python 3.12 ends some f-strings with an empty piece
-        pieces = [value for value in node.values
-                  if not (isinstance(value, ast.Constant) and value.value == "")]
-        return f"JoinedStr({_dump(pieces)})"
+        pieces = [
+            value
+            for value in node.values
+            if not (isinstance(value, ast.Constant) and value.value == "")
+        ]
+        return f"JoinedStr(values={_dump(pieces)})" if pieces else "JoinedStr()"
     if isinstance(node, ast.AST):
         fields = [
-            f"{field}={_dump(value)}" for field, value in ast.iter_fields(node)
+            f"{field}={_dump(value)}"
+            for field, value in ast.iter_fields(node)
             if field not in _SKIPPED_FIELDS and value is not None and value != []
         ]
         return f"{type(node).__name__}({','.join(fields)})"

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 _CONFIG = {
-    "vocab_size": 64, "context_length": 48, "shortest_period": 6, "longest_period": 20,
-    "d_model": 64, "n_heads": 4, "batch_size": 64, "lr": 1e-3, "steps": 3000,
+    "vocab_size": 64,
+    "context_length": 48,
+    "shortest_period": 6,
+    "longest_period": 20,
+    "d_model": 64,
+    "n_heads": 4,
+    "batch_size": 64,
+    "lr": 1e-3,
+    "steps": 3000,
 }
 _TEST_SEED = 1_000_003  # the test sequences: the same for every run, never a training seed
 _TEST_SEQUENCES = 256
@@ -38,26 +45,39 @@ def run(run: Run) -> Result:
     generator = torch.Generator().manual_seed(_TEST_SEED)
     test, periods = repeated(config, _TEST_SEQUENCES, generator)
     test, periods = test.to(run.device), periods.to(run.device)
-    trainer = Trainer(model, Sequences(config, run.seed, run.device), lr=config["lr"],
-                      steps=config["steps"])
-    watched = train(run, trainer, lambda _: look(model, test, periods)[0],
-                    probe_steps(config["steps"], points=60))
+    trainer = Trainer(
+        model, Sequences(config, run.seed, run.device), lr=config["lr"], steps=config["steps"]
+    )
+    watched = train(
+        run,
+        trainer,
+        lambda _: look(model, test, periods)[0],
+        probe_steps(config["steps"], points=60),
+    )
     with torch.no_grad():
         metrics, maps = look(model.eval(), test, periods)
-    arrays = {} if run.seed else {
-        "ids": test[0].cpu().numpy().astype("uint8"), "maps": half(maps),
-        "period": periods[0].cpu().numpy()}
+    arrays = (
+        {}
+        if run.seed
+        else {
+            "ids": test[0].cpu().numpy().astype("uint8"),
+            "maps": half(maps),
+            "period": periods[0].cpu().numpy(),
+        }
+    )
     return Result(dict(metrics), trainer.losses, curves={"heads": watched}, arrays=arrays)
 
 
-def repeated(config: dict[str, Any], count: int, generator: torch.Generator
-             ) -> tuple[Tensor, Tensor]:
+def repeated(
+    config: dict[str, Any], count: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
     """Random sequences that repeat: ids (N, T + 1) and their periods (N,)."""
     import torch
 
     length = config["context_length"] + 1
-    periods = torch.randint(config["shortest_period"], config["longest_period"] + 1, (count, 1),
-                            generator=generator)
+    periods = torch.randint(
+        config["shortest_period"], config["longest_period"] + 1, (count, 1), generator=generator
+    )
     fresh = torch.randint(config["vocab_size"], (count, length), generator=generator)
     places = torch.arange(length) % periods  # (N, T + 1)
     return fresh.gather(1, places), periods[:, 0]
@@ -95,10 +115,15 @@ def build(config: dict[str, Any]) -> nn.Sequential:
     from course.models.ladder import LadderModel, Residual
 
     C, T = config["d_model"], config["context_length"]
-    layers = [Residual(nn.Sequential(nn.LayerNorm(C), MultiHeadAttention(C, config["n_heads"], T)))
-              for _ in range(config["n_layers"])]
-    return nn.Sequential(LadderModel(config["vocab_size"], C, T,
-                                     nn.Sequential(*layers, nn.LayerNorm(C)), positions=True))
+    layers = [
+        Residual(nn.Sequential(nn.LayerNorm(C), MultiHeadAttention(C, config["n_heads"], T)))
+        for _ in range(config["n_layers"])
+    ]
+    return nn.Sequential(
+        LadderModel(
+            config["vocab_size"], C, T, nn.Sequential(*layers, nn.LayerNorm(C)), positions=True
+        )
+    )
 
 
 def look(model: nn.Sequential, ids: Tensor, periods: Tensor) -> tuple[dict[str, float], Tensor]:

@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from course.tokenizer import TokenizedCorpus
 
 _CONFIG = {
-    "vocab_size": 1024, "context_length": 128, "d_model": 128, "n_heads": 4, "n_layers": 12,
-    "batch_size": 32, "lr": 3e-3, "steps": 1000, "initialisations": 5,
+    "vocab_size": 1024,
+    "context_length": 128,
+    "d_model": 128,
+    "n_heads": 4,
+    "n_layers": 12,
+    "batch_size": 32,
+    "lr": 3e-3,
+    "steps": 1000,
+    "initialisations": 5,
 }
 
 
@@ -44,25 +51,41 @@ def run(run: Run) -> Result:
     gradients = gradient_norms(run, tokens)
     torch.manual_seed(run.seed)
     model = build(config).to(run.device)
-    trainer = Trainer(model, text_batches(run, tokens), lr=config["lr"], steps=config["steps"],
-                      schedule=lambda step: warmup_rate(step, config["warmup"]))
+    trainer = Trainer(
+        model,
+        text_batches(run, tokens),
+        lr=config["lr"],
+        steps=config["steps"],
+        schedule=lambda step: warmup_rate(step, config["warmup"]),
+    )
     train(run, trainer)
     metrics: dict[str, Any] = split_perplexities(model, tokens, config["context_length"])
     for name in ("output", "attention", "all"):
         norms = gradients[name]
-        metrics |= {f"gradient_{name}_first": norms[0], f"gradient_{name}_last": norms[-1],
-                    f"gradient_{name}_ratio": norms[-1] / norms[0]}
-    return Result(metrics, trainer.losses, curves={"gradients": gradients},
-                  corpus=corpus_entry(tokens))
+        metrics |= {
+            f"gradient_{name}_first": norms[0],
+            f"gradient_{name}_last": norms[-1],
+            f"gradient_{name}_ratio": norms[-1] / norms[0],
+        }
+    return Result(
+        metrics, trainer.losses, curves={"gradients": gradients}, corpus=corpus_entry(tokens)
+    )
 
 
 def build(config: dict[str, Any]) -> GPT:
     """Twelve of the ladder's blocks, with norms before or after."""
     from course.models.gpt import GPT
 
-    return GPT(config["vocab_size"], config["context_length"], config["d_model"],
-               config["n_heads"], config["n_layers"], qkv_bias=False, tied=False,
-               norm=config["norm"])
+    return GPT(
+        config["vocab_size"],
+        config["context_length"],
+        config["d_model"],
+        config["n_heads"],
+        config["n_layers"],
+        qkv_bias=False,
+        tied=False,
+        norm=config["norm"],
+    )
 
 
 def gradient_norms(run: Run, tokens: TokenizedCorpus) -> dict[str, list[float]]:
@@ -82,16 +105,21 @@ def gradient_norms(run: Run, tokens: TokenizedCorpus) -> dict[str, list[float]]:
         seed = run.seed * config["initialisations"] + number
         torch.manual_seed(seed)
         model = build(config).to(run.device)
-        inputs, targets = Batches(tokens.train, config["context_length"], config["batch_size"],
-                                  seed, run.device).next()
+        inputs, targets = Batches(
+            tokens.train, config["context_length"], config["batch_size"], seed, run.device
+        ).next()
         F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).backward()
         blocks = [cast("Block", block) for block in model.blocks]
         attentions = [block.attention for block in blocks]
-        by_model.append({
-            "output": [_norm(list(a.o_proj.parameters())[:1]) for a in attentions],
-            "attention": [_norm([p for p in a.parameters() if p.dim() == 2]) for a in attentions],
-            "all": [_norm(list(block.parameters())) for block in blocks],
-        })
+        by_model.append(
+            {
+                "output": [_norm(list(a.o_proj.parameters())[:1]) for a in attentions],
+                "attention": [
+                    _norm([p for p in a.parameters() if p.dim() == 2]) for a in attentions
+                ],
+                "all": [_norm(list(block.parameters())) for block in blocks],
+            }
+        )
     norms: dict[str, list[float]] = {"block": [i + 1.0 for i in range(config["n_layers"])]}
     for name in ("output", "attention", "all"):
         per_block = list(zip(*(model[name] for model in by_model), strict=True))
@@ -117,11 +145,27 @@ EXPERIMENT = Experiment(
     title="LayerNorm before or after, twelve blocks deep",
     claims=("A20",),
     rows=(
-        _row("pre", 0, {"held_out": 37.82, "gradient_output_first": 0.0498,
-                        "gradient_output_last": 0.0657, "gradient_output_ratio": 1.32}),
+        _row(
+            "pre",
+            0,
+            {
+                "held_out": 37.82,
+                "gradient_output_first": 0.0498,
+                "gradient_output_last": 0.0657,
+                "gradient_output_ratio": 1.32,
+            },
+        ),
         _row("pre", 200, {"held_out": 37.62}),
-        _row("post", 0, {"held_out": 308.05, "gradient_output_first": 0.0977,
-                         "gradient_output_last": 0.1613, "gradient_output_ratio": 1.65}),
+        _row(
+            "post",
+            0,
+            {
+                "held_out": 308.05,
+                "gradient_output_first": 0.0977,
+                "gradient_output_last": 0.1613,
+                "gradient_output_ratio": 1.65,
+            },
+        ),
         _row("post", 200, {"held_out": 37.88}),
     ),
     run=run,
@@ -134,8 +178,10 @@ EXPERIMENT = Experiment(
         Metric("gradient_all_ratio", "last / first, all parameters"),
     ),
     quick={"steps": 10, "n_layers": 4, "initialisations": 2},
-    evaluation=("course.experiments.norms:gradient_norms",
-                "course.experiments.protocol:split_perplexities",
-                "course.training:warmup_rate"),
+    evaluation=(
+        "course.experiments.norms:gradient_norms",
+        "course.experiments.protocol:split_perplexities",
+        "course.training:warmup_rate",
+    ),
     seeds=2,
 )

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from course.tokenizer import TokenizedCorpus
 
 _CONFIG = {
-    "vocab_size": 1024, "context_length": 64, "longest": 256, "d_model": 128, "n_heads": 4,
-    "batch_size": 64, "lr": 1e-3, "steps": 3000,
+    "vocab_size": 1024,
+    "context_length": 64,
+    "longest": 256,
+    "d_model": 128,
+    "n_heads": 4,
+    "batch_size": 64,
+    "lr": 1e-3,
+    "steps": 3000,
 }
 _READ_AT = (64, 128, 256)
 _RESCALED_BY = (2, 4)
@@ -33,8 +39,9 @@ def run(run: Run) -> Result:
     tokens = tokens_for(run)
     torch.manual_seed(run.seed)
     model = build(run.config).to(run.device)
-    trainer = Trainer(model, text_batches(run, tokens), lr=run.config["lr"],
-                      steps=run.config["steps"])
+    trainer = Trainer(
+        model, text_batches(run, tokens), lr=run.config["lr"], steps=run.config["steps"]
+    )
     train(run, trainer)
     return Result(measure(model, tokens, run.config), trainer.losses, corpus=corpus_entry(tokens))
 
@@ -43,8 +50,17 @@ def build(config: dict[str, Any], rope_scale: float = 1.0) -> GPT:
     """One block as in the ladder, with ``config["positions"]``."""
     from course.models.gpt import GPT
 
-    return GPT(config["vocab_size"], config["longest"], config["d_model"], config["n_heads"], 1,
-               qkv_bias=False, tied=False, positions=config["positions"], rope_scale=rope_scale)
+    return GPT(
+        config["vocab_size"],
+        config["longest"],
+        config["d_model"],
+        config["n_heads"],
+        1,
+        qkv_bias=False,
+        tied=False,
+        positions=config["positions"],
+        rope_scale=rope_scale,
+    )
 
 
 def measure(model: GPT, tokens: TokenizedCorpus, config: dict[str, Any]) -> dict[str, Any]:

@@ -26,8 +26,22 @@ NOUNS = ANIMALS + PLACES
 CROSSER = ("tired", "scared", "slow", "weak")  # true of the one who crosses
 CROSSED = ("wet", "wide", "busy", "steep")  # true of what is crossed
 ADJECTIVES = CROSSER + CROSSED
-WORDS = ("the", "did", "not", "cross", "because", "it", "was", "too", ",", "so", "waited", ".",
-         *NOUNS, *ADJECTIVES)
+WORDS = (
+    "the",
+    "did",
+    "not",
+    "cross",
+    "because",
+    "it",
+    "was",
+    "too",
+    ",",
+    "so",
+    "waited",
+    ".",
+    *NOUNS,
+    *ADJECTIVES,
+)
 X, Y, ADJECTIVE, REFERENT = 1, 6, 11, 15  # places of the four that vary; asked at REFERENT − 1
 LENGTH = 18
 
@@ -47,8 +61,9 @@ def sentence(x: str, y: str, adjective: str) -> list[str]:
     'the dog waited .'
     """
     referent = x if adjective in CROSSER else y
-    return (f"the {x} did not cross the {y} because it was too {adjective} , "
-            f"so the {referent} waited .").split()
+    return (
+        f"the {x} did not cross the {y} because it was too {adjective} , so the {referent} waited ."
+    ).split()
 
 
 def run(run: Run) -> Result:
@@ -80,8 +95,10 @@ def corpus(config: dict[str, Any], seed: int) -> tuple[Tensor, Tensor]:
         unordered = list(combinations(NOUNS, 2))
         chosen = torch.randperm(len(unordered), generator=generator)[: config["held_out_pairs"]]
         flipped = torch.rand(len(chosen), generator=generator) < 0.5
-        held_out = {unordered[i][::-1] if flip else unordered[i]
-                    for i, flip in zip(chosen.tolist(), flipped.tolist(), strict=True)}
+        held_out = {
+            unordered[i][::-1] if flip else unordered[i]
+            for i, flip in zip(chosen.tolist(), flipped.tolist(), strict=True)
+        }
     else:
         pairs = [(x, y) for x in ANIMALS for y in PLACES]
         chosen = torch.randperm(len(pairs), generator=generator)[: config["held_out_pairs"]]
@@ -128,14 +145,23 @@ def build(config: dict[str, Any]) -> nn.Module:
     from course.models.ladder import LadderModel, Residual
 
     if config["model"] == "average":
-        return LadderModel(len(WORDS), config["d_model"], LENGTH, Residual(CausalAverage(LENGTH)),
-                           positions=True)
-    return GPT(len(WORDS), LENGTH, config["d_model"], config["n_heads"], config["model"],
-               qkv_bias=False, tied=False)
+        return LadderModel(
+            len(WORDS), config["d_model"], LENGTH, Residual(CausalAverage(LENGTH)), positions=True
+        )
+    return GPT(
+        len(WORDS),
+        LENGTH,
+        config["d_model"],
+        config["n_heads"],
+        config["model"],
+        qkv_bias=False,
+        tied=False,
+    )
 
 
-def measure(model: nn.Module, held_out: Tensor, config: dict[str, Any]
-            ) -> tuple[dict[str, Any], dict[str, Any]]:
+def measure(
+    model: nn.Module, held_out: Tensor, config: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """How often the word after "so the" is right, is the pair's other noun, is anything else.
 
     For a GPT also what each adjective's maps look like at the position that must name the
@@ -192,18 +218,21 @@ def read_maps(model: Any, held_out: Tensor) -> tuple[dict[str, Any], dict[str, A
     for layer in range(maps.shape[1]):
         metrics[f"block{layer + 1}_weight_difference"] = _spread(asking[:, layer][..., outside])
     mean = maps.mean(2)[:, :, ask, : ask + 1]  # (8, L, 15)
-    crosser, crossed = mean[: len(CROSSER)].mean(0), mean[len(CROSSER):].mean(0)  # (L, 15)
+    crosser, crossed = mean[: len(CROSSER)].mean(0), mean[len(CROSSER) :].mean(0)  # (L, 15)
     for layer, difference in enumerate((crosser - crossed).abs().amax(-1).tolist(), start=1):
         metrics[f"block{layer}_map_difference"] = difference
     last = mean[:, -1]
     metrics["last_on_adjective_crosser"] = float(last[: len(CROSSER), ADJECTIVE].mean())
-    metrics["last_on_adjective_crossed"] = float(last[len(CROSSER):, ADJECTIVE].mean())
+    metrics["last_on_adjective_crossed"] = float(last[len(CROSSER) :, ADJECTIVE].mean())
     metrics["last_on_crossed_noun_crosser"] = float(last[: len(CROSSER), Y].mean())
-    metrics["last_on_crossed_noun_crossed"] = float(last[len(CROSSER):, Y].mean())
+    metrics["last_on_crossed_noun_crossed"] = float(last[len(CROSSER) :, Y].mean())
     return metrics, {
-        "maps": half(maps), "words": np.array([[WORDS[i] for i in row] for row in ids.tolist()]),
-        "adjectives": np.array(ADJECTIVES), "logits": half(logits[:, ask]),
-        "vocabulary": np.array(WORDS)}
+        "maps": half(maps),
+        "words": np.array([[WORDS[i] for i in row] for row in ids.tolist()]),
+        "adjectives": np.array(ADJECTIVES),
+        "logits": half(logits[:, ask]),
+        "vocabulary": np.array(WORDS),
+    }
 
 
 def _spread(x: Tensor) -> float:
@@ -216,16 +245,20 @@ def first_block_scores(model: Any, ids: Tensor) -> Tensor:
     block = model.blocks[0]
     attention = block.attention
     read = block.attention_norm(model.embed(ids))
-    q, k = (projection(read).unflatten(-1, (attention.n_heads, attention.d_head)).transpose(1, 2)
-            for projection in (attention.q_proj, attention.k_proj))
+    q, k = (
+        projection(read).unflatten(-1, (attention.n_heads, attention.d_head)).transpose(1, 2)
+        for projection in (attention.q_proj, attention.k_proj)
+    )
     scores: Tensor = q @ k.transpose(-2, -1) * attention.d_head**-0.5
     return scores
 
 
-def _row(name: str, label: str, language: str, model: str | int, published: dict[str, float]
-         ) -> Row:
-    return Row(name, label, {**_LANGUAGES[language], "language": language, "model": model},
-               published)
+def _row(
+    name: str, label: str, language: str, model: str | int, published: dict[str, float]
+) -> Row:
+    return Row(
+        name, label, {**_LANGUAGES[language], "language": language, "model": model}, published
+    )
 
 
 EXPERIMENT = Experiment(
@@ -233,11 +266,17 @@ EXPERIMENT = Experiment(
     title='Whom does "it" mean: a language that an average can read, and one that it cannot',
     claims=("A24", "A25", "A26"),
     rows=(
-        _row("leaky-average", "leaky language, uniform average", "leaky", "average",
-             {"right": 1.0}),
+        _row(
+            "leaky-average", "leaky language, uniform average", "leaky", "average", {"right": 1.0}
+        ),
         _row("leaky-one-block", "leaky language, one block", "leaky", 1, {"right": 0.917}),
-        _row("average", "closed language, uniform average", "closed", "average",
-             {"right": 0.279, "wrong_noun": 0.5}),
+        _row(
+            "average",
+            "closed language, uniform average",
+            "closed",
+            "average",
+            {"right": 0.279, "wrong_noun": 0.5},
+        ),
         _row("one-block", "closed language, one block", "closed", 1, {"right": 0.927}),
         _row("two-blocks", "closed language, two blocks", "closed", 2, {"right": 1.0}),
     ),

@@ -18,8 +18,15 @@ from course.experiments.base import FIRST_LOSSES, Replayed, Run
 from course.tokenizer import TokenizedCorpus, load_tokens
 from course.training import Batches, Trainer, perplexity
 
-__all__ = ["corpus_entry", "held_out_windows", "probe_steps", "split_perplexities", "text_batches",
-           "tokens_for", "train"]
+__all__ = [
+    "corpus_entry",
+    "held_out_windows",
+    "probe_steps",
+    "split_perplexities",
+    "text_batches",
+    "tokens_for",
+    "train",
+]
 
 
 def tokens_for(run: Run) -> TokenizedCorpus:
@@ -38,19 +45,32 @@ def tokens_for(run: Run) -> TokenizedCorpus:
 def corpus_entry(tokens: TokenizedCorpus) -> dict[str, Any]:
     """What a record says of the text: its name, its hash, and the hash of the token ids."""
     ids = torch.cat([tokens.train, tokens.held_out]).to(torch.int64).numpy()
-    return {"name": tokens.corpus.name, "sha256": tokens.corpus.sha256,
-            "is_fallback": tokens.corpus.is_fallback, "tokens": len(ids),
-            "tokens_sha256": hashlib.sha256(ids.astype("<i8").tobytes()).hexdigest()}
+    return {
+        "name": tokens.corpus.name,
+        "sha256": tokens.corpus.sha256,
+        "is_fallback": tokens.corpus.is_fallback,
+        "tokens": len(ids),
+        "tokens_sha256": hashlib.sha256(ids.astype("<i8").tobytes()).hexdigest(),
+    }
 
 
 def text_batches(run: Run, tokens: TokenizedCorpus) -> Batches:
     """Random windows of the training split, drawn from the run's seed."""
-    return Batches(tokens.train, run.config["context_length"], run.config["batch_size"],
-                   seed=run.seed, device=run.device)
+    return Batches(
+        tokens.train,
+        run.config["context_length"],
+        run.config["batch_size"],
+        seed=run.seed,
+        device=run.device,
+    )
 
 
-def train(run: Run, trainer: Trainer, probe: Callable[[Trainer], dict[str, float]] | None = None,
-          probe_at: Iterable[int] = ()) -> dict[str, list[float]]:
+def train(
+    run: Run,
+    trainer: Trainer,
+    probe: Callable[[Trainer], dict[str, float]] | None = None,
+    probe_at: Iterable[int] = (),
+) -> dict[str, list[float]]:
     """Train to the end, from the run's checkpoint where there is one.
 
     Args:
@@ -116,8 +136,9 @@ def held_out_windows(tokens: TokenizedCorpus, context_length: int, count: int) -
     return torch.stack([tokens.held_out[s : s + context_length] for s in starts.tolist()])
 
 
-def split_perplexities(model: nn.Module, tokens: TokenizedCorpus, context_length: int
-                       ) -> dict[str, float]:
+def split_perplexities(
+    model: nn.Module, tokens: TokenizedCorpus, context_length: int
+) -> dict[str, float]:
     """Perplexity over all positions of the non-overlapping windows of both splits.
 
     ``held_out`` is the whole held-out split; ``train`` the first as many training tokens.

@@ -27,8 +27,14 @@ def machine(device: str) -> dict[str, Any]:
 
     kind = device.partition(":")[0]
     name = torch.cuda.get_device_name(device) if kind == "cuda" else _processor()
-    return {"device": kind, "device_name": name, "cpu": _processor(), "cores": available_cores(),
-            "threads": torch.get_num_threads(), "system": platform.system()}
+    return {
+        "device": kind,
+        "device_name": name,
+        "cpu": _processor(),
+        "cores": available_cores(),
+        "threads": torch.get_num_threads(),
+        "system": platform.system(),
+    }
 
 
 def _processor() -> str:
@@ -47,8 +53,11 @@ def versions() -> dict[str, str]:
     import numpy
     import torch
 
-    return {"python": platform.python_version(), "torch": str(torch.__version__),
-            "numpy": numpy.__version__}
+    return {
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "numpy": numpy.__version__,
+    }
 
 
 def git_state() -> dict[str, Any]:
@@ -60,16 +69,26 @@ def git_state() -> dict[str, Any]:
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return {"commit": None, "dirty": None}
-    changed = _git("status", "--porcelain", "--", str(_PACKAGE),
-                   f":(exclude){_PACKAGE / 'experiments' / 'records'}")
+    changed = _git(
+        "status",
+        "--porcelain",
+        "--",
+        str(_PACKAGE),
+        f":(exclude){_PACKAGE / 'experiments' / 'records'}",
+    )
     return {"commit": commit, "dirty": bool(changed)}
 
 
 def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(_PACKAGE), *arguments], capture_output=True,
-                              text=True, check=True, timeout=30,
-                              env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
+        done = subprocess.run(
+            ["git", "-C", str(_PACKAGE), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

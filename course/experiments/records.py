@@ -21,18 +21,42 @@ from typing import Any
 from course.files import atomic_write_bytes, atomic_write_text, cache_dir
 
 __all__ = [
-    "RECORDS_VARIABLE", "SCHEMA", "Record", "RecordError", "arrays_path", "move_aside",
-    "read_record", "record_path", "records_dir", "records_of", "restamp_record", "thin",
+    "RECORDS_VARIABLE",
+    "SCHEMA",
+    "Record",
+    "RecordError",
+    "arrays_path",
+    "move_aside",
+    "read_record",
+    "record_path",
+    "records_dir",
+    "records_of",
+    "restamp_record",
+    "thin",
     "write_record",
 ]
 
 SCHEMA = 1
 RECORDS_VARIABLE = "COURSE_RECORDS"
 _FIELDS: dict[str, type | tuple[type, ...]] = {
-    "schema": int, "experiment": str, "row": str, "seed": int, "budget": str, "config": dict,
-    "config_hash": str, "metrics": dict, "first_losses": list, "loss_curve": dict, "curves": dict,
-    "seconds": (int, float), "machine": dict, "versions": dict, "git": dict, "code": dict,
-    "notes": list, "verified": list,
+    "schema": int,
+    "experiment": str,
+    "row": str,
+    "seed": int,
+    "budget": str,
+    "config": dict,
+    "config_hash": str,
+    "metrics": dict,
+    "first_losses": list,
+    "loss_curve": dict,
+    "curves": dict,
+    "seconds": (int, float),
+    "machine": dict,
+    "versions": dict,
+    "git": dict,
+    "code": dict,
+    "notes": list,
+    "verified": list,
 }
 _NAME = re.compile(r"(?P<row>.+)-s(?P<seed>\d+)")
 
@@ -106,18 +130,24 @@ class Record:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise RecordError(f"{path}: the arrays of {self.path.name} cannot be read "
-                              f"({error.strerror}); {_rerun(self)}") from error
+            raise RecordError(
+                f"{path}: the arrays of {self.path.name} cannot be read "
+                f"({error.strerror}); {_rerun(self)}"
+            ) from error
         if hashlib.sha256(content).hexdigest() != stored["sha256"]:
-            raise RecordError(f"{path} is not the file that {self.path.name} names (its SHA-256 "
-                              f"differs); {_rerun(self)}")
+            raise RecordError(
+                f"{path} is not the file that {self.path.name} names (its SHA-256 "
+                f"differs); {_rerun(self)}"
+            )
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
 
 
 def _rerun(record: Record) -> str:
-    return (f"run python -m course experiments run {record.experiment} --rows {record.row} "
-            f"--seeds {record.seed} --force")
+    return (
+        f"run python -m course experiments run {record.experiment} --rows {record.row} "
+        f"--seeds {record.seed} --force"
+    )
 
 
 def records_dir(budget: str = "full") -> Path:
@@ -166,8 +196,10 @@ def read_record(path: Path) -> Record:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path} is damaged ({error}); run it again (python -m course records "
-                          "refresh moves it aside and measures the row anew)") from error
+        raise RecordError(
+            f"{path} is damaged ({error}); run it again (python -m course records "
+            "refresh moves it aside and measures the row anew)"
+        ) from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else type(data).__name__
         raise RecordError(f"{path} has schema {found!r}, this course reads schema {SCHEMA}")
@@ -194,12 +226,17 @@ def write_record(path: Path, data: Mapping[str, Any], arrays: Mapping[str, Any])
             np.savez_compressed(buffer, allow_pickle=False, **arrays)
             content = buffer.getvalue()
             atomic_write_bytes(arrays_path(path), content)
-            data["arrays"] = {"file": arrays_path(path).name, "bytes": len(content),
-                              "sha256": hashlib.sha256(content).hexdigest()}
+            data["arrays"] = {
+                "file": arrays_path(path).name,
+                "bytes": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
         atomic_write_text(path, _format(data))
     except OSError as error:
-        raise RecordError(f"cannot write {path}: {error.strerror or error}; nothing was changed "
-                          "and the run's checkpoint is kept: make room and run it again") from error
+        raise RecordError(
+            f"cannot write {path}: {error.strerror or error}; nothing was changed "
+            "and the run's checkpoint is kept: make room and run it again"
+        ) from error
     return read_record(path)
 
 
@@ -239,7 +276,7 @@ def thin(losses: list[float], points: int = 150) -> dict[str, list[float]]:
     width = math.ceil(len(losses) / points)
     step, mean = [], []
     for start in range(0, len(losses), width):
-        part = losses[start:start + width]
+        part = losses[start : start + width]
         step.append(start + len(part))
         mean.append(float(f"{math.fsum(part) / len(part):.5g}"))
     return {"step": step, "loss": mean}  # type: ignore[dict-item]
@@ -247,8 +284,10 @@ def thin(losses: list[float], points: int = 150) -> dict[str, list[float]]:
 
 def _format(data: Mapping[str, Any]) -> str:
     """JSON with a line a field: readable, and a diff shows which field changed."""
-    lines = [f"  {json.dumps(name)}: {json.dumps(_encode(value), allow_nan=False)}"
-             for name, value in data.items()]
+    lines = [
+        f"  {json.dumps(name)}: {json.dumps(_encode(value), allow_nan=False)}"
+        for name, value in data.items()
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -37,16 +37,23 @@ def main(argv: list[str]) -> int:
         command.set_defaults(command=function)
         if name == "status":
             command.add_argument("--json", action="store_true")
-            command.add_argument("--strict", action="store_true",
-                                 help="exit 1 where a record is stale and not accepted, or damaged")
+            command.add_argument(
+                "--strict",
+                action="store_true",
+                help="exit 1 where a record is stale and not accepted, or damaged",
+            )
         else:
             command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
         if name == "verify":
             command.add_argument("--all", action="store_true", help="replay current ones, too")
-            command.add_argument("--tolerance", type=float, metavar="X",
-                                 help="relative difference of the losses that still counts as "
-                                      "equal; default: 0 on the machine and versions of the "
-                                      "record, 1e-4 elsewhere")
+            command.add_argument(
+                "--tolerance",
+                type=float,
+                metavar="X",
+                help="relative difference of the losses that still counts as "
+                "equal; default: 0 on the machine and versions of the "
+                "record, 1e-4 elsewhere",
+            )
         if name == "refresh":
             command.add_argument("--seeds", nargs="+", type=int, metavar="SEED")
             command.add_argument("--jobs", type=int, default=1, metavar="N")
@@ -54,8 +61,10 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     unknown = [name for name in arguments.names if name not in EXPERIMENTS]
     if unknown:
-        print(f"{parser.prog}: no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}",
-              file=sys.stderr)
+        print(
+            f"{parser.prog}: no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}",
+            file=sys.stderr,
+        )
         return 2
     try:
         return int(arguments.command(arguments))
@@ -71,8 +80,11 @@ def main(argv: list[str]) -> int:
 def _status(arguments: argparse.Namespace) -> int:
     states = status(arguments.names or None, arguments.budget)
     if arguments.json:
-        print(json.dumps({"counts": _counts(states), "records": [asdict(s) for s in states]},
-                         indent=1))
+        print(
+            json.dumps(
+                {"counts": _counts(states), "records": [asdict(s) for s in states]}, indent=1
+            )
+        )
     else:
         for state in states:
             if state.state != "current":
@@ -83,8 +95,10 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _counts(states: list[State]) -> dict[str, int]:
-    return {name: sum(state.state == name for state in states)
-            for name in ("current", "stale", "missing", "damaged")}
+    return {
+        name: sum(state.state == name for state in states)
+        for name in ("current", "stale", "missing", "damaged")
+    }
 
 
 def _summary(states: list[State]) -> str:
@@ -98,8 +112,11 @@ def _verify(arguments: argparse.Namespace) -> int:
     for number, state in enumerate(wanted, start=1):
         verdict = verify(state, arguments.budget, arguments.device, arguments.tolerance)
         left += not verdict.verified
-        print(f"[{number}/{len(wanted)}] {state.name}: "
-              f"{'verified' if verdict.verified else 'stale'}: {verdict.message}", flush=True)
+        print(
+            f"[{number}/{len(wanted)}] {state.name}: "
+            f"{'verified' if verdict.verified else 'stale'}: {verdict.message}",
+            flush=True,
+        )
     print(_summary(status(arguments.names or None, arguments.budget)))
     return 1 if left else 0
 
@@ -107,8 +124,12 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _refresh(arguments: argparse.Namespace) -> int:
     states = status(arguments.names or None, arguments.budget, arguments.seeds)
     # By seed first, as every sweep: one seed of everything before a second of anything.
-    wanted = sorted((s for s in states if s.state != "current" and not s.accepted),
-                    key=lambda s: s.seed)
-    return run_work([(s.experiment, s.row, s.seed) for s in wanted],
-                    Settings(arguments.budget, arguments.device, wait=True),
-                    arguments.jobs, arguments.scheduler)
+    wanted = sorted(
+        (s for s in states if s.state != "current" and not s.accepted), key=lambda s: s.seed
+    )
+    return run_work(
+        [(s.experiment, s.row, s.seed) for s in wanted],
+        Settings(arguments.budget, arguments.device, wait=True),
+        arguments.jobs,
+        arguments.scheduler,
+    )

@@ -31,8 +31,11 @@ def run(run: Run) -> Result:
     run.progress(1, 2, "gradients")
     seconds = times(network, config)
     run.progress(2, 2, "times")
-    gone = [k for k, value in zip(by_distance["distance"], by_distance["relative"], strict=True)
-            if value < _GONE]
+    gone = [
+        k
+        for k, value in zip(by_distance["distance"], by_distance["relative"], strict=True)
+        if value < _GONE
+    ]
     metrics = {
         "reach": gone[0] if gone else float(config["length"]),
         "farthest": by_distance["relative"][-1],
@@ -108,21 +111,33 @@ def times(network: nn.Module, config: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def _tanh(gain: float) -> Row:
-    return Row(f"tanh-{gain}", f"tanh recurrence, matrix of size {gain}",
-               {**_CONFIG, "network": "tanh", "gain": gain})
+    return Row(
+        f"tanh-{gain}",
+        f"tanh recurrence, matrix of size {gain}",
+        {**_CONFIG, "network": "tanh", "gain": gain},
+    )
 
 
 def _lstm(bias: float) -> Row:
-    return Row(f"lstm-{bias:g}", f"LSTM, forget bias {bias:g}",
-               {**_CONFIG, "network": "lstm", "forget_bias": bias})
+    return Row(
+        f"lstm-{bias:g}",
+        f"LSTM, forget bias {bias:g}",
+        {**_CONFIG, "network": "lstm", "forget_bias": bias},
+    )
 
 
 EXPERIMENT = Experiment(
     name="recurrence",
     title="What a gradient is worth after k steps, and what a sequence costs",
     claims=("A29",),
-    rows=(_tanh(0.9), _tanh(1.0), _tanh(1.2), _lstm(0.0), _lstm(2.0),
-          Row("attention", "causal attention", {**_CONFIG, "network": "attention"})),
+    rows=(
+        _tanh(0.9),
+        _tanh(1.0),
+        _tanh(1.2),
+        _lstm(0.0),
+        _lstm(2.0),
+        Row("attention", "causal attention", {**_CONFIG, "network": "attention"}),
+    ),
     run=run,
     metrics=(
         Metric("reach", "gradient above 1/1000 up to", "steps", 0),

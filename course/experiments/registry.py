@@ -20,8 +20,18 @@ from course.experiments.base import Experiment, Row
 __all__ = ["EXPERIMENTS", "get", "module_of", "pieces_of_work"]
 
 EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT for module in (
-        ladder, scaling, norms, positions, cost, pronouns, recurrence, induction, seq2seq)
+    module.EXPERIMENT.name: module.EXPERIMENT
+    for module in (
+        ladder,
+        scaling,
+        norms,
+        positions,
+        cost,
+        pronouns,
+        recurrence,
+        induction,
+        seq2seq,
+    )
 }
 
 
@@ -41,8 +51,9 @@ def module_of(experiment: Experiment) -> str:
     return experiment.run.__module__
 
 
-def pieces_of_work(names: list[str], rows: list[str] | None, seeds: list[int] | None
-                   ) -> Iterator[tuple[Experiment, Row, int]]:
+def pieces_of_work(
+    names: list[str], rows: list[str] | None, seeds: list[int] | None
+) -> Iterator[tuple[Experiment, Row, int]]:
     """(experiment, row, seed) in the order to run them: every row's first seed before any second.
 
     Args:
@@ -57,8 +68,10 @@ def pieces_of_work(names: list[str], rows: list[str] | None, seeds: list[int] | 
         if not any(row.name == wanted for experiment in experiments for row in experiment.rows):
             known = ", ".join(row.name for experiment in experiments for row in experiment.rows)
             raise KeyError(f"no row {wanted!r} in {', '.join(names)}; there are {known}")
-    chosen = {experiment.name: seeds if seeds is not None else list(range(experiment.seeds))
-              for experiment in experiments}
+    chosen = {
+        experiment.name: seeds if seeds is not None else list(range(experiment.seeds))
+        for experiment in experiments
+    }
     longest = max((len(part) for part in chosen.values()), default=0)
     for turn in range(longest):
         for experiment in experiments:

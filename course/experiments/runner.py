@@ -41,7 +41,13 @@ from course.experiments.registry import get, module_of
 from course.parallel import executor, keep_freed_memory
 
 __all__ = [
-    "Outcome", "Settings", "evaluation_hash", "is_current", "replay_row", "run_all", "run_row",
+    "Outcome",
+    "Settings",
+    "evaluation_hash",
+    "is_current",
+    "replay_row",
+    "run_all",
+    "run_row",
 ]
 
 _CURVE_DIGITS = 6
@@ -99,8 +105,9 @@ class _Loaded:
 @lru_cache(maxsize=64)
 def _loaded(name: str) -> _Loaded:
     experiment = get(name)
-    return _Loaded(code_hash(module_of(experiment)), evaluation_hash(experiment),
-                   provenance.git_state())
+    return _Loaded(
+        code_hash(module_of(experiment)), evaluation_hash(experiment), provenance.git_state()
+    )
 
 
 def is_current(record: Record, experiment: Experiment, code: CodeHash | None = None) -> bool:
@@ -168,8 +175,14 @@ def _measure(experiment: Experiment, row: Row, seed: int, settings: Settings, pa
     device = _device(settings.device, row)
     config = experiment.config(row, settings.budget)
     code = _loaded(experiment.name).code
-    key = config_hash({"config": config_hash(config), "code": code.hash,
-                       "device": device.partition(":")[0], "budget": settings.budget})
+    key = config_hash(
+        {
+            "config": config_hash(config),
+            "code": code.hash,
+            "device": device.partition(":")[0],
+            "budget": settings.budget,
+        }
+    )
     checkpoint = FileCheckpoint(checkpoint_path(experiment.name, row.name, seed, key))
     clock = _Clock(checkpoint)
     keep_freed_memory()
@@ -195,8 +208,16 @@ def replay_row(name: str, row_name: str, seed: int, budget: str, device: str) ->
         raise ValueError(f"{name} trains nothing: run it again instead")
     row = experiment.row(row_name)
     config = experiment.config(row, budget)
-    run = Run(name, row_name, config, seed, budget, _device(device, row), NoCheckpoint(),
-              replay=min(FIRST_LOSSES, config["steps"]))
+    run = Run(
+        name,
+        row_name,
+        config,
+        seed,
+        budget,
+        _device(device, row),
+        NoCheckpoint(),
+        replay=min(FIRST_LOSSES, config["steps"]),
+    )
     keep_freed_memory()
     try:
         experiment.run(run)
@@ -205,9 +226,13 @@ def replay_row(name: str, row_name: str, seed: int, budget: str, device: str) ->
     raise ValueError(f"{name}/{row_name} came to an end within its first {run.replay} steps")
 
 
-def run_all(work: list[tuple[str, str, int]], settings: Settings, jobs: int = 1,
-            scheduler: str | None = None, report: Callable[[Outcome], None] | None = None
-            ) -> list[Outcome]:
+def run_all(
+    work: list[tuple[str, str, int]],
+    settings: Settings,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    report: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
     """Run (experiment, row, seed) in that order; with ``jobs`` or a scheduler, several at once.
 
     A failed row does not end the others; see its outcome.
@@ -234,8 +259,13 @@ def run_all(work: list[tuple[str, str, int]], settings: Settings, jobs: int = 1,
             try:
                 done(future.result())
             except Exception as error:  # a worker that was killed takes its row with it
-                done(Outcome(*futures[future], "failed",
-                             f"{type(error).__name__}: {error} (run it again: it resumes)"))
+                done(
+                    Outcome(
+                        *futures[future],
+                        "failed",
+                        f"{type(error).__name__}: {error} (run it again: it resumes)",
+                    )
+                )
     return outcomes
 
 
@@ -263,14 +293,19 @@ def _record(row: Row, run: Run, result: Result, seconds: float) -> dict[str, Any
         "versions": provenance.versions(),
         "git": loaded.git,
         "corpus": result.corpus,
-        "code": {"hash": loaded.code.hash, "evaluation": loaded.evaluation,
-                 "modules": dict(sorted(loaded.code.items()))},
+        "code": {
+            "hash": loaded.code.hash,
+            "evaluation": loaded.evaluation,
+            "modules": dict(sorted(loaded.code.items())),
+        },
         "verified": [],
         "arrays": None,
         "first_losses": result.losses[:FIRST_LOSSES],
         "loss_curve": thin(result.losses),
-        "curves": {name: {key: [_rounded(x) for x in values] for key, values in curve.items()}
-                   for name, curve in result.curves.items()},
+        "curves": {
+            name: {key: [_rounded(x) for x in values] for key, values in curve.items()}
+            for name, curve in result.curves.items()
+        },
     }
 
 

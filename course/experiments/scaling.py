@@ -44,14 +44,14 @@ def run(run: Run) -> Result:
     model = build(config).to(run.device)
     windows = held_out_windows(tokens, config["context_length"], _PROBE_WINDOWS).to(run.device)
     trainer = Trainer(model, text_batches(run, tokens), lr=config["lr"], steps=config["steps"])
-    watched = train(run, trainer, lambda trainer: look_inside(model, windows),
-                    probe_steps(config["steps"]))
+    watched = train(
+        run, trainer, lambda trainer: look_inside(model, windows), probe_steps(config["steps"])
+    )
     metrics: dict[str, Any] = split_perplexities(model, tokens, config["context_length"])
     for when, at in (("start", 0), ("end", -1)):
         for name in ("score_std", "entropy", "share_over_099"):
             metrics[f"{name}_{when}"] = watched[name][at]
-    return Result(metrics, trainer.losses, curves={"inside": watched},
-                  corpus=corpus_entry(tokens))
+    return Result(metrics, trainer.losses, curves={"inside": watched}, corpus=corpus_entry(tokens))
 
 
 def build(config: dict[str, Any]) -> LadderModel:
@@ -59,10 +59,20 @@ def build(config: dict[str, Any]) -> LadderModel:
     from course.attention import Head
     from course.models.ladder import LadderModel, Residual
 
-    head = Head(config["d_model"], config["d_head"], config["context_length"],
-                d_value=config["d_model"], divide=config["divide"])
-    return LadderModel(config["vocab_size"], config["d_model"], config["context_length"],
-                       Residual(head), positions=True)
+    head = Head(
+        config["d_model"],
+        config["d_head"],
+        config["context_length"],
+        d_value=config["d_model"],
+        divide=config["divide"],
+    )
+    return LadderModel(
+        config["vocab_size"],
+        config["d_model"],
+        config["context_length"],
+        Residual(head),
+        positions=True,
+    )
 
 
 def look_inside(model: LadderModel, windows: Tensor) -> dict[str, float]:
@@ -92,20 +102,35 @@ def look_inside(model: LadderModel, windows: Tensor) -> dict[str, float]:
 def _rows() -> tuple[Row, ...]:
     rows = []
     for width, setting, published in (
-        (32, _LONG, {}), (64, _LONG, {}), (128, _LONG, {}),
-        (128, _SHORT, {}), (256, _SHORT, {}), (512, _SHORT, {}), (1024, _SHORT, {}),
+        (32, _LONG, {}),
+        (64, _LONG, {}),
+        (128, _LONG, {}),
+        (128, _SHORT, {}),
+        (256, _SHORT, {}),
+        (512, _SHORT, {}),
+        (1024, _SHORT, {}),
         (1024, _LONG, {}),
     ):
         for divide in (True, False):
             variant = "divided" if divide else "undivided"
             if width == 1024 and setting is _LONG:
-                published = ({"score_std_end": 3.44} if divide else
-                             {"score_std_start": 21.0, "score_std_end": 5147.0,
-                              "share_over_099_end": 0.999})
-            rows.append(Row(
-                f"dk{width}-{setting['steps']}-{variant}",
-                f"d_k = {width}, {variant}, {setting['steps']} steps",
-                {**_COMMON, **setting, "d_head": width, "divide": divide}, published))
+                published = (
+                    {"score_std_end": 3.44}
+                    if divide
+                    else {
+                        "score_std_start": 21.0,
+                        "score_std_end": 5147.0,
+                        "share_over_099_end": 0.999,
+                    }
+                )
+            rows.append(
+                Row(
+                    f"dk{width}-{setting['steps']}-{variant}",
+                    f"d_k = {width}, {variant}, {setting['steps']} steps",
+                    {**_COMMON, **setting, "d_head": width, "divide": divide},
+                    published,
+                )
+            )
     return tuple(rows)
 
 
@@ -124,7 +149,9 @@ EXPERIMENT = Experiment(
         Metric("share_over_099_end", "rows over 0.99, end", digits=3),
     ),
     quick={"steps": 60},
-    evaluation=("course.experiments.scaling:look_inside",
-                "course.experiments.protocol:split_perplexities"),
+    evaluation=(
+        "course.experiments.scaling:look_inside",
+        "course.experiments.protocol:split_perplexities",
+    ),
     seeds=3,
 )

@@ -21,17 +21,45 @@ PAD, START, END = 0, 1, 2
 _SPECIAL = ("<pad>", "<start>", "<end>")
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 DIGITS = tuple("0123456789")
-_UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-          "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
-          "eighteen", "nineteen")
+_UNITS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 NUMBER_WORDS = (*_UNITS, *_TENS, "hundred", "thousand", "and")
 VOCABULARIES = {"reversal": (*_SPECIAL, *LETTERS), "numbers": (*_SPECIAL, *DIGITS, *NUMBER_WORDS)}
 
 _CONFIG = {
-    "d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 256, "context_length": 24,
-    "dropout": 0.0, "label_smoothing": 0.1, "warmup": 400, "batch_size": 64, "steps": 3000,
-    "test_sources": 500, "beams": 4,
+    "d_model": 64,
+    "n_heads": 4,
+    "n_layers": 2,
+    "d_ff": 256,
+    "context_length": 24,
+    "dropout": 0.0,
+    "label_smoothing": 0.1,
+    "warmup": 400,
+    "batch_size": 64,
+    "steps": 3000,
+    "test_sources": 500,
+    "beams": 4,
 }
 _TEST_SEED = 1_000_003
 
@@ -46,10 +74,16 @@ def run(run: Run) -> Result:
     config = run.config
     torch.manual_seed(run.seed)
     model = build(config).to(run.device)
-    trainer = Trainer(model, Pairs(config, run.seed, run.device), lr=1.0, steps=config["steps"],
-                      schedule=lambda step: noam_rate(step, config["d_model"], config["warmup"]),
-                      optimizer="adam-2017", label_smoothing=config["label_smoothing"],
-                      ignore_index=PAD)
+    trainer = Trainer(
+        model,
+        Pairs(config, run.seed, run.device),
+        lr=1.0,
+        steps=config["steps"],
+        schedule=lambda step: noam_rate(step, config["d_model"], config["warmup"]),
+        optimizer="adam-2017",
+        label_smoothing=config["label_smoothing"],
+        ignore_index=PAD,
+    )
     train(run, trainer)
     metrics, arrays = measure(model.eval(), config, keep=run.seed == 0, device=run.device)
     return Result(metrics, trainer.losses, arrays=arrays)
@@ -59,9 +93,15 @@ def build(config: dict[str, Any]) -> EncoderDecoder:
     """A small EncoderDecoder, as in the paper but for its sizes."""
     from course.models.encoder_decoder import EncoderDecoder
 
-    return EncoderDecoder(len(VOCABULARIES[config["task"]]), config["d_model"], config["n_heads"],
-                          config["n_layers"], config["d_ff"], config["context_length"],
-                          config["dropout"])
+    return EncoderDecoder(
+        len(VOCABULARIES[config["task"]]),
+        config["d_model"],
+        config["n_heads"],
+        config["n_layers"],
+        config["d_ff"],
+        config["context_length"],
+        config["dropout"],
+    )
 
 
 def in_words(n: int) -> list[str]:
@@ -119,8 +159,9 @@ class Pairs:
     def next(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Sources (B, S), target inputs (B, T), source mask (B, S), target outputs (B, T)."""
         task = self.config["task"]
-        pairs = [pair(task, self.generator, held_out=False)
-                 for _ in range(self.config["batch_size"])]
+        pairs = [
+            pair(task, self.generator, held_out=False) for _ in range(self.config["batch_size"])
+        ]
         source = _padded([encode(s, task) for s, _ in pairs])
         target = _padded([[START, *encode(t, task), END] for _, t in pairs])
         tensors = (source, target[:, :-1], source != PAD, target[:, 1:])
@@ -142,8 +183,9 @@ def _padded(rows: list[list[int]]) -> Tensor:
     return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
 
 
-def measure(model: EncoderDecoder, config: dict[str, Any], keep: bool, device: str
-            ) -> tuple[dict[str, Any], dict[str, Any]]:
+def measure(
+    model: EncoderDecoder, config: dict[str, Any], keep: bool, device: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Exact match of greedy and beam search on held-out sources, and how their scores compare.
 
     ``beam_not_worse`` is the share of sources where the beam's text has at least the greedy one's
@@ -166,17 +208,26 @@ def measure(model: EncoderDecoder, config: dict[str, Any], keep: bool, device: s
         scores = {}
         for beams in counts:
             # length_penalty 0: plain log-probabilities, which greedy search and beams share
-            written, score = beam_search(model, ids, start=START, end=END, beams=beams,
-                                         max_new_tokens=config["context_length"] - 1,
-                                         length_penalty=0.0)
+            written, score = beam_search(
+                model,
+                ids,
+                start=START,
+                end=END,
+                beams=beams,
+                max_new_tokens=config["context_length"] - 1,
+                length_penalty=0.0,
+            )
             counts[beams] += written.tolist() == wanted
             scores[beams] = score
         not_worse += scores[config["beams"]] >= scores[1] - 1e-4
         if example is None or len(source) > len(example[0]):
             example = (source, target)
     n = config["test_sources"]
-    metrics = {"greedy": counts[1] / n, "beam": counts[config["beams"]] / n,
-               "beam_not_worse": not_worse / n}
+    metrics = {
+        "greedy": counts[1] / n,
+        "beam": counts[config["beams"]] / n,
+        "beam_not_worse": not_worse / n,
+    }
     if not keep or example is None:
         return metrics, {}
     source, target = example
@@ -184,8 +235,11 @@ def measure(model: EncoderDecoder, config: dict[str, Any], keep: bool, device: s
         memory = model.encode(torch.tensor([encode(source, task)], device=device))
         decoder_input = torch.tensor([[START, *encode(target, task)]], device=device)
         _, maps = model.decode(decoder_input, memory, return_weights=True)
-    arrays = {"cross": half(torch.stack(list(maps))[:, 0]),  # (L, H, T, S)
-              "source": np.array(source), "target": np.array([*target, "<end>"])}
+    arrays = {
+        "cross": half(torch.stack(list(maps))[:, 0]),  # (L, H, T, S)
+        "source": np.array(source),
+        "target": np.array([*target, "<end>"]),
+    }
     if task == "reversal":
         arrays |= stored_weights(model)
     return metrics, arrays

@@ -73,8 +73,9 @@ def accepted(budget: str = "full") -> dict[str, str]:
     return reasons
 
 
-def status(names: list[str] | None = None, budget: str = "full", seeds: list[int] | None = None
-           ) -> list[State]:
+def status(
+    names: list[str] | None = None, budget: str = "full", seeds: list[int] | None = None
+) -> list[State]:
     """The state of every record there is, and of every one a full table lacks.
 
     Args:
@@ -87,8 +88,12 @@ def status(names: list[str] | None = None, budget: str = "full", seeds: list[int
         experiment = get(name)
         code = code_hash(module_of(experiment))
         wanted = list(range(experiment.seeds)) if seeds is None else seeds
-        expected = {record_path(name, row.name, seed, budget): (row.name, seed)
-                    for row in experiment.rows if not row.optional for seed in wanted}
+        expected = {
+            record_path(name, row.name, seed, budget): (row.name, seed)
+            for row in experiment.rows
+            if not row.optional
+            for seed in wanted
+        }
         found = records_of(name, budget)
         for path in [*expected, *(path for path in found if path not in expected)]:
             row, _, seed = path.stem.rpartition("-s")
@@ -117,19 +122,24 @@ def _why_stale(record: Record, experiment: Experiment, code: Any) -> str:
         return f"{experiment.name} has no such row any more"
     config = experiment.config(row, record.data["budget"])
     if record.data["config_hash"] != config_hash(config):
-        changed = sorted(key for key in {*config, *record.config}
-                         if config.get(key) != record.config.get(key))
+        changed = sorted(
+            key for key in {*config, *record.config} if config.get(key) != record.config.get(key)
+        )
         return f"its configuration changed ({', '.join(changed)})"
     if code.hash in record.code_hashes:
         return ""
-    before = record.data["verified"][-1]["modules"] if record.data["verified"] else (
-        record.data["code"]["modules"])
+    before = (
+        record.data["verified"][-1]["modules"]
+        if record.data["verified"]
+        else (record.data["code"]["modules"])
+    )
     changed = sorted(name for name in {*code, *before} if code.get(name) != before.get(name))
     return f"code changed in {', '.join(changed)}"
 
 
-def verify(state: State, budget: str = "full", device: str = "auto",
-           tolerance: float | None = None) -> Verdict:
+def verify(
+    state: State, budget: str = "full", device: str = "auto", tolerance: float | None = None
+) -> Verdict:
     """Replay a record's first steps with today's code; stamp it if they are the same.
 
     The losses must be equal bit for bit on the device, processor, thread count and versions of
@@ -145,32 +155,52 @@ def verify(state: State, budget: str = "full", device: str = "auto",
     experiment = get(state.experiment)
     code = code_hash(module_of(experiment))
     run_again = "run it again"
-    if record.data["config_hash"] != config_hash(experiment.config(experiment.row(record.row),
-                                                                   budget)):
+    if record.data["config_hash"] != config_hash(
+        experiment.config(experiment.row(record.row), budget)
+    ):
         return Verdict(False, f"its configuration is another: {run_again}")
     if not experiment.trains:
         return Verdict(False, f"it trains nothing that could be replayed: {run_again}")
     if record.data["code"]["evaluation"] != evaluation_hash(experiment):
         return Verdict(False, f"code that measures after training changed: {run_again}")
     recorded = record.data["first_losses"]
-    replayed = replay_row(state.experiment, state.row, state.seed, budget,
-                          record.device if device == "auto" else device)
-    difference = max((abs(a - b) / abs(b) for a, b in zip(replayed, recorded, strict=True)),
-                     default=float("inf"))
+    replayed = replay_row(
+        state.experiment,
+        state.row,
+        state.seed,
+        budget,
+        record.device if device == "auto" else device,
+    )
+    difference = max(
+        (abs(a - b) / abs(b) for a, b in zip(replayed, recorded, strict=True)), default=float("inf")
+    )
     allowed = tolerance if tolerance is not None else (0.0 if _same_setup(record) else _ELSEWHERE)
     if not difference <= allowed:
-        return Verdict(False, f"the first losses differ by up to {difference:.2g} (relative; "
-                              f"{allowed:g} is allowed): {run_again}")
-    stamp = {"code_hash": code.hash, "modules": dict(sorted(code.items())),
-             "git": provenance.git_state(), "date": provenance.now(),
-             "largest_difference": difference, "tolerance": allowed}
+        return Verdict(
+            False,
+            f"the first losses differ by up to {difference:.2g} (relative; "
+            f"{allowed:g} is allowed): {run_again}",
+        )
+    stamp = {
+        "code_hash": code.hash,
+        "modules": dict(sorted(code.items())),
+        "git": provenance.git_state(),
+        "date": provenance.now(),
+        "largest_difference": difference,
+        "tolerance": allowed,
+    }
     restamp_record(record, stamp)
-    return Verdict(True, f"{len(replayed)} losses equal (largest relative difference "
-                         f"{difference:.2g})")
+    return Verdict(
+        True, f"{len(replayed)} losses equal (largest relative difference {difference:.2g})"
+    )
 
 
 def _same_setup(record: Record) -> bool:
     machine = provenance.machine(record.device)
-    return (all(record.data["machine"][key] == machine[key]
-                for key in ("device", "device_name", "cpu", "threads"))
-            and record.data["versions"] == provenance.versions())
+    return (
+        all(
+            record.data["machine"][key] == machine[key]
+            for key in ("device", "device_name", "cpu", "threads")
+        )
+        and record.data["versions"] == provenance.versions()
+    )

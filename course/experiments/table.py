@@ -131,7 +131,8 @@ class RowSummary:
             mean=tuple(statistics.fmean(point) for point in series),
             low=tuple(min(point) for point in series),
             high=tuple(max(point) for point in series),
-            n=len(curves))
+            n=len(curves),
+        )
 
 
 @dataclass(frozen=True)
@@ -181,19 +182,39 @@ class Records:
             for metric in self.metrics:
                 if any(metric.name in record.metrics for record in row.records):
                     stat = row[metric.name]
-                    metrics[metric.name] = {"mean": stat.mean, "sd": stat.sd, "n": stat.n,
-                                            "values": list(stat.values)}
-            rows.append({"row": row.name, "label": row.label, "n": row.n, "stale": row.stale,
-                         "devices": sorted({record.device for record in row.records}),
-                         "published": dict(row.row.published), "metrics": metrics})
-        return {"experiment": self.experiment, "title": self.title, "budget": self.budget,
-                "rows": rows}
+                    metrics[metric.name] = {
+                        "mean": stat.mean,
+                        "sd": stat.sd,
+                        "n": stat.n,
+                        "values": list(stat.values),
+                    }
+            rows.append(
+                {
+                    "row": row.name,
+                    "label": row.label,
+                    "n": row.n,
+                    "stale": row.stale,
+                    "devices": sorted({record.device for record in row.records}),
+                    "published": dict(row.row.published),
+                    "metrics": metrics,
+                }
+            )
+        return {
+            "experiment": self.experiment,
+            "title": self.title,
+            "budget": self.budget,
+            "rows": rows,
+        }
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Heading and rows as text, as every rendering prints them."""
         published = [m for m in self.metrics if any(m.name in r.row.published for r in self.rows)]
-        head = ["row", *(f"{m.label}{f' ({m.unit})' if m.unit else ''}" for m in self.metrics),
-                *(f"published: {m.label}" for m in published), "seeds"]
+        head = [
+            "row",
+            *(f"{m.label}{f' ({m.unit})' if m.unit else ''}" for m in self.metrics),
+            *(f"published: {m.label}" for m in published),
+            "seeds",
+        ]
         lines = []
         for row in self.rows:
             line = [row.label]
@@ -201,8 +222,9 @@ class Records:
                 try:
                     line.append(row[metric.name].format(metric.digits))
                 except KeyError:
-                    line.append("not yet measured" if not row.n and metric is self.metrics[0]
-                                else "")
+                    line.append(
+                        "not yet measured" if not row.n and metric is self.metrics[0] else ""
+                    )
             for metric in published:
                 value = row.row.published.get(metric.name)
                 about = "≈ " if metric.name in row.row.approximate else ""
@@ -216,9 +238,12 @@ class Records:
         head, lines = self.cells()
         widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
         return "\n".join(
-            "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                      for i, (cell, width) in enumerate(zip(line, widths, strict=True)))
-            for line in [head, *lines])
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in [head, *lines]
+        )
 
     def __repr__(self) -> str:
         return self.text()
@@ -226,9 +251,12 @@ class Records:
     def _repr_html_(self) -> str:
         """The table for a page: plain markup, styled by the book."""
         head, lines = self.cells()
-        out = ['<table class="records">', "<thead><tr>",
-               *(f'<th scope="col">{html.escape(cell)}</th>' for cell in head),
-               "</tr></thead><tbody>"]
+        out = [
+            '<table class="records">',
+            "<thead><tr>",
+            *(f'<th scope="col">{html.escape(cell)}</th>' for cell in head),
+            "</tr></thead><tbody>",
+        ]
         for summary, line in zip(self.rows, lines, strict=True):
             out.append('<tr class="stale">' if summary.stale else "<tr>")
             out.append(f'<th scope="row">{html.escape(line[0])}</th>')
@@ -249,13 +277,20 @@ def load_records(experiment: str, budget: str = "full") -> Records:
     for path in records_of(experiment, budget):
         record = read_record(path)
         if record.data["budget"] != budget:
-            raise RecordError(f"{path} is of the {record.data['budget']} budget and has no place "
-                              f"among the {budget} ones")
+            raise RecordError(
+                f"{path} is of the {record.data['budget']} budget and has no place "
+                f"among the {budget} ones"
+            )
         if record.row in by_row:
             by_row[record.row].append(record)
     primary = known.metrics[0].name
     rows = tuple(
-        RowSummary(row, tuple(sorted(by_row[row.name], key=lambda record: record.seed)), primary,
-                   stale=any(not is_current(record, known) for record in by_row[row.name]))
-        for row in known.rows)
+        RowSummary(
+            row,
+            tuple(sorted(by_row[row.name], key=lambda record: record.seed)),
+            primary,
+            stale=any(not is_current(record, known) for record in by_row[row.name]),
+        )
+        for row in known.rows
+    )
     return Records(experiment, known.title, budget, known.metrics, rows)

@@ -42,9 +42,11 @@ def theme_css() -> str:
     """
     scoped = palette.css(".course-widget")
     dark = ";".join(f"{palette.variable(n)}:{c}" for n, c in palette.DARK.items())
-    silent = "html:not([data-theme],[theme]) body:not([data-jp-theme-light]) .course-widget"
-    rule = f"{silent}{{color-scheme:dark;{dark}}}"
-    return f"{scoped}@media (prefers-color-scheme:dark){{{rule}}}\n"
+    block = f".course-widget{{color-scheme:dark;{dark}}}"
+    says = "[data-jp-theme-light],[data-vscode-theme-kind]"
+    silent = f"html:not([data-theme],[theme]) body:not({says}) {block}"
+    editor = f'body[data-vscode-theme-kind="vscode-dark"] {block}'
+    return f"{scoped}{editor}@media (prefers-color-scheme:dark){{{silent}}}\n"
 
 
 def _file(name: str) -> str:

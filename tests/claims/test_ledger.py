@@ -32,8 +32,9 @@ from course.experiments.registry import EXPERIMENTS, get, module_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {claim.id: claim for claim in claims()}
-RECORDED = sorted(name for name, claim in CLAIMS.items()
-                  if any(e.kind == "record" for e in claim.evidence))
+RECORDED = sorted(
+    name for name, claim in CLAIMS.items() if any(e.kind == "record" for e in claim.evidence)
+)
 LIVE = [name for name in IDS if name not in RECORDED and name not in ("A1", "C12", "C13")]
 CORRECTIONS = {"B5", "C5", "C9", "C10", "C14"}
 
@@ -63,8 +64,10 @@ def test_every_claim_says_what_it_is():
 
 def test_verdicts_are_computed():
     claim = Claim("X1", "t", "s.", "c", lambda: Finding(True, "1"), ())
-    published, correction = replace(claim, published="2"), replace(claim, published="2",
-                                                                   corrects=True)
+    published, correction = (
+        replace(claim, published="2"),
+        replace(claim, published="2", corrects=True),
+    )
     found = {holds: Finding(holds, "") for holds in (True, False, None)}
     assert verdict_of(claim, found[True]) == SHOWN
     assert verdict_of(published, found[True]) == HOLDS
@@ -75,15 +78,18 @@ def test_verdicts_are_computed():
     # and written by no claim: the words stand in one place alone
     for path in (ROOT / "course" / "claims").glob("*.py"):
         if path.name != "base.py":
-            strings = {node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                       if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+            strings = {
+                node.value
+                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
             assert not strings & set(VERDICTS), path.name
 
 
 @pytest.mark.parametrize("name", LIVE)
 def test_what_needs_no_record_holds_here(name):
     found = entry(CLAIMS[name])
-    expected = (CORRECTED if name in CORRECTIONS else HOLDS if CLAIMS[name].published else SHOWN)
+    expected = CORRECTED if name in CORRECTIONS else HOLDS if CLAIMS[name].published else SHOWN
     assert found.verdict == expected, found.finding
     assert found.finding.measured
     if expected == CORRECTED:
@@ -110,18 +116,45 @@ def test_measuring_leaves_the_random_numbers_of_others_alone():
     assert entry(CLAIMS["A14"]).finding == entry(CLAIMS["A14"]).finding
 
 
-def put(experiment: str, row: str, metrics: dict, seed: int = 0, curves=None, corpus=None,
-        hash_of_code: str | None = None) -> None:
+def put(
+    experiment: str,
+    row: str,
+    metrics: dict,
+    seed: int = 0,
+    curves=None,
+    corpus=None,
+    hash_of_code: str | None = None,
+) -> None:
     """Write a record of the full budget that counts as current."""
     known = get(experiment)
     config = known.config(known.row(row), "full")
     code = hash_of_code or code_hash(module_of(known)).hash
-    write_record(record_path(experiment, row, seed), {
-        "schema": 1, "experiment": experiment, "row": row, "seed": seed, "budget": "full",
-        "metrics": metrics, "notes": [], "config": config, "config_hash": config_hash(config),
-        "seconds": 1.0, "machine": {"device": "cpu"}, "versions": {}, "git": {}, "corpus": corpus,
-        "code": {"hash": code, "evaluation": "", "modules": {}}, "verified": [],
-        "arrays": None, "first_losses": [], "loss_curve": {}, "curves": curves or {}}, {})
+    write_record(
+        record_path(experiment, row, seed),
+        {
+            "schema": 1,
+            "experiment": experiment,
+            "row": row,
+            "seed": seed,
+            "budget": "full",
+            "metrics": metrics,
+            "notes": [],
+            "config": config,
+            "config_hash": config_hash(config),
+            "seconds": 1.0,
+            "machine": {"device": "cpu"},
+            "versions": {},
+            "git": {},
+            "corpus": corpus,
+            "code": {"hash": code, "evaluation": "", "modules": {}},
+            "verified": [],
+            "arrays": None,
+            "first_losses": [],
+            "loss_curve": {},
+            "curves": curves or {},
+        },
+        {},
+    )
 
 
 def ladder(**held_out: float) -> None:
@@ -131,9 +164,16 @@ def ladder(**held_out: float) -> None:
 
 
 # As published where the reference states a figure, else inside the check.
-LADDER = {"no_context": 59.71, "average": 248.0, "average_positions": 245.9,
-          "token_plus_average": 60.45, "head_instead": 55.5, "head": 46.5, "four_heads": 43.5,
-          "feed_forward": 39.9}
+LADDER = {
+    "no_context": 59.71,
+    "average": 248.0,
+    "average_positions": 245.9,
+    "token_plus_average": 60.45,
+    "head_instead": 55.5,
+    "head": 46.5,
+    "four_heads": 43.5,
+    "feed_forward": 39.9,
+}
 
 
 @pytest.mark.parametrize(
@@ -173,15 +213,34 @@ def test_seeds_and_spread_are_said_and_stale_records_marked():
 
 
 def test_scaling_follows_its_records():
-    gaps = {(32, 3000): -0.1, (64, 3000): 1.0, (128, 3000): 5.0, (128, 1500): 6.0,
-            (256, 1500): 18.0, (512, 1500): 17.5, (1024, 1500): 17.0}
-    inside = {"score_std_start": 21.0, "score_std_end": 3.44, "entropy_end": 2.0,
-              "share_over_099_end": 0.01}
+    gaps = {
+        (32, 3000): -0.1,
+        (64, 3000): 1.0,
+        (128, 3000): 5.0,
+        (128, 1500): 6.0,
+        (256, 1500): 18.0,
+        (512, 1500): 17.5,
+        (1024, 1500): 17.0,
+    }
+    inside = {
+        "score_std_start": 21.0,
+        "score_std_end": 3.44,
+        "entropy_end": 2.0,
+        "share_over_099_end": 0.01,
+    }
     for (width, steps), gap in gaps.items():
         put("scaling", f"dk{width}-{steps}-divided", {"held_out": 50.0, **inside})
-        put("scaling", f"dk{width}-{steps}-undivided",
-            {"held_out": 50.0 + gap, **inside, "score_std_end": 5147.0, "entropy_end": 0.001,
-             "share_over_099_end": 0.999})
+        put(
+            "scaling",
+            f"dk{width}-{steps}-undivided",
+            {
+                "held_out": 50.0 + gap,
+                **inside,
+                "score_std_end": 5147.0,
+                "entropy_end": 0.001,
+                "share_over_099_end": 0.999,
+            },
+        )
     assert entry(CLAIMS["A17"]).verdict == HOLDS
     assert "-0.10 at 32 (3000 steps)" in entry(CLAIMS["A17"]).finding.measured
     assert entry(CLAIMS["A18"]).verdict == HOLDS
@@ -194,12 +253,23 @@ def test_scaling_follows_its_records():
 
 def test_norms_follow_their_records():
     def both(post_plain: float) -> None:
-        for name, held_out, scale, ratio in (("pre-plain", 37.82, 1, 1.32), ("pre-warmup", 37.62, 1,
-                                             1.32), ("post-plain", post_plain, 2, 1.65),
-                                             ("post-warmup", 37.88, 2, 1.65)):
-            put("norms", name, {"held_out": held_out, "gradient_output_first": 0.05 * scale,
-                                "gradient_output_last": 0.05 * scale * ratio,
-                                "gradient_output_ratio": ratio, "gradient_all_ratio": 1.0})
+        for name, held_out, scale, ratio in (
+            ("pre-plain", 37.82, 1, 1.32),
+            ("pre-warmup", 37.62, 1, 1.32),
+            ("post-plain", post_plain, 2, 1.65),
+            ("post-warmup", 37.88, 2, 1.65),
+        ):
+            put(
+                "norms",
+                name,
+                {
+                    "held_out": held_out,
+                    "gradient_output_first": 0.05 * scale,
+                    "gradient_output_last": 0.05 * scale * ratio,
+                    "gradient_output_ratio": ratio,
+                    "gradient_all_ratio": 1.0,
+                },
+            )
 
     both(308.05)
     assert entry(CLAIMS["A20"]).verdict == HOLDS
@@ -208,8 +278,12 @@ def test_norms_follow_their_records():
 
 
 def test_positions_follow_their_records():
-    table = {"learned": (42.0, 70.0, 110.0), "sinusoidal": (46.0, 80.0, 120.0),
-             "rope": (43.0, 48.0, 60.0), "alibi": (44.95, 43.0, 42.49)}
+    table = {
+        "learned": (42.0, 70.0, 110.0),
+        "sinusoidal": (46.0, 80.0, 120.0),
+        "rope": (43.0, 48.0, 60.0),
+        "alibi": (44.95, 43.0, 42.49),
+    }
     rescaled = {"at_128_rescaled_2": 46.0, "at_256_rescaled_4": 50.0}
     for name, (a, b, c) in table.items():
         put("positions", name, {"at_64": a, "at_128": b, "at_256": c, **rescaled})
@@ -217,21 +291,38 @@ def test_positions_follow_their_records():
     assert entry(CLAIMS["A35"]).verdict == SHOWN
     assert entry(CLAIMS["C14"]).verdict == CORRECTED
     put("positions", "alibi", {"at_64": 44.0, "at_128": 44.5, "at_256": 45.0})
-    put("positions", "rope", {"at_64": 43.0, "at_128": 48.0, "at_256": 60.0,
-                              "at_128_rescaled_2": 60.0, "at_256_rescaled_4": 70.0})
+    put(
+        "positions",
+        "rope",
+        {
+            "at_64": 43.0,
+            "at_128": 48.0,
+            "at_256": 60.0,
+            "at_128_rescaled_2": 60.0,
+            "at_256_rescaled_4": 70.0,
+        },
+    )
     assert "ALiBi gets worse" in entry(CLAIMS["A21"]).finding.seen
     assert entry(CLAIMS["A35"]).verdict == DOES_NOT_HOLD
 
 
 def test_cost_follows_its_records():
     n = [128.0 * 2**i for i in range(8)]
-    curve = {"n": n, "scores_mb": [8 * x * x * 4 / 2**20 for x in n],
-             "peak_mb": [14.6, 19.2, 34.4, 89.1, 296.1, 1100.1, 4300.1, None],
-             "seconds": [1.0] * 7 + [None], "projection_seconds": [1.0] * 7 + [None]}
+    curve = {
+        "n": n,
+        "scores_mb": [8 * x * x * 4 / 2**20 for x in n],
+        "peak_mb": [14.6, 19.2, 34.4, 89.1, 296.1, 1100.1, 4300.1, None],
+        "seconds": [1.0] * 7 + [None],
+        "projection_seconds": [1.0] * 7 + [None],
+    }
     plain = {"memory_exponent": 1.87, "time_exponent": 1.91, "out_of_memory": True}
     put("cost", "plain", plain, curves={"cost": curve})
-    put("cost", "efficient", {"memory_exponent": 1.0, "time_exponent": 1.9,
-                              "out_of_memory": False}, curves={"cost": curve})
+    put(
+        "cost",
+        "efficient",
+        {"memory_exponent": 1.0, "time_exponent": 1.9, "out_of_memory": False},
+        curves={"cost": curve},
+    )
     found = entry(CLAIMS["A22"])
     assert found.verdict == HOLDS
     assert "out of memory at 16,384" in found.finding.measured
@@ -244,9 +335,14 @@ def test_pronouns_follow_their_records():
     put("pronouns", "leaky-one-block", {"right": 0.917})
     put("pronouns", "average", {"right": 0.279, "wrong_noun": 0.5})
     put("pronouns", "one-block", {"right": 0.927})
-    maps = {"block1_score_difference": 1e-7, "block1_weight_difference": 0.05,
-            "block1_adjective_weight_max": 0.1, "block2_weight_difference": 0.5,
-            "last_on_crossed_noun_crosser": 0.02, "last_on_crossed_noun_crossed": 0.49}
+    maps = {
+        "block1_score_difference": 1e-7,
+        "block1_weight_difference": 0.05,
+        "block1_adjective_weight_max": 0.1,
+        "block2_weight_difference": 0.5,
+        "last_on_crossed_noun_crosser": 0.02,
+        "last_on_crossed_noun_crossed": 0.49,
+    }
     put("pronouns", "two-blocks", {"right": 1.0, **maps})
     assert [entry(CLAIMS[name]).verdict for name in ("A24", "A25", "A26")] == [HOLDS] * 3
     put("pronouns", "leaky-average", {"right": 0.9})
@@ -257,8 +353,13 @@ def test_pronouns_follow_their_records():
 
 
 def test_recurrence_induction_and_sequences_follow_their_records():
-    for row, reach, largest in (("tanh-0.9", 60, 1), ("tanh-1.2", 500, 900), ("lstm-0", 16, 1),
-                                ("lstm-2", 400, 1), ("attention", 500, 1)):
+    for row, reach, largest in (
+        ("tanh-0.9", 60, 1),
+        ("tanh-1.2", 500, 900),
+        ("lstm-0", 16, 1),
+        ("lstm-2", 400, 1),
+        ("attention", 500, 1),
+    ):
         put("recurrence", row, {"reach": reach, "largest": largest, "farthest": 1.0})
     assert entry(CLAIMS["A29"]).verdict == SHOWN
     heads = {"accuracy": 0.9, "previous_layer1": 0.8, "induction_last": 0.7}
@@ -302,15 +403,31 @@ def test_cards_and_passage_are_looked_for_in_the_book(tmp_path, monkeypatch):
 
 
 def functions_in(path: Path) -> set[str]:
-    return {node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def test_the_evidence_exists():
     pages = set(re.findall(r"book/([\w-]+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")))
-    curriculum = {"intro", "flashcards", "01-average", "02-masked-matmul", "03-softmax", "04-qkv",
-                  "05-scaling", "06-heads", "07-block", "08-positions", "09-cost", "10-gpt",
-                  "11-encoder-decoder", "12-what-a-head-does"}
+    curriculum = {
+        "intro",
+        "flashcards",
+        "01-average",
+        "02-masked-matmul",
+        "03-softmax",
+        "04-qkv",
+        "05-scaling",
+        "06-heads",
+        "07-block",
+        "08-positions",
+        "09-cost",
+        "10-gpt",
+        "11-encoder-decoder",
+        "12-what-a-head-does",
+    }
     for claim in CLAIMS.values():
         there = 0
         for evidence in claim.evidence:
@@ -334,7 +451,9 @@ def test_experiments_name_the_claims_they_serve():
     for experiment in EXPERIMENTS.values():
         for name in experiment.claims:
             assert any(e.target == experiment.name for e in CLAIMS[name].evidence), (
-                experiment.name, name)
+                experiment.name,
+                name,
+            )
 
 
 def test_the_command_prints_every_claim(capsys):
@@ -343,8 +462,18 @@ def test_the_command_prints_every_claim(capsys):
     assert [claim["id"] for claim in printed["claims"]] == list(IDS)
     assert sum(printed["counts"].values()) == 58
     for claim in printed["claims"]:
-        assert set(claim) == {"id", "title", "statement", "published", "measured", "check",
-                              "verdict", "explanation", "ours", "evidence"}
+        assert set(claim) == {
+            "id",
+            "title",
+            "statement",
+            "published",
+            "measured",
+            "check",
+            "verdict",
+            "explanation",
+            "ours",
+            "evidence",
+        }
         assert claim["verdict"] in VERDICTS
 
 
@@ -366,8 +495,10 @@ def test_strict_exits_with_1_where_a_claim_does_not_hold(capsys):
 
 
 def test_listing_claims_loads_no_torch():
-    code = ("import sys; from course.claims import claims; assert len(claims()) == 58; "
-            "assert 'torch' not in sys.modules")
+    code = (
+        "import sys; from course.claims import claims; assert len(claims()) == 58; "
+        "assert 'torch' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 

@@ -26,8 +26,13 @@ def course_command() -> Callable[..., subprocess.Popen[str]]:
 
     def start(*arguments: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-        return subprocess.Popen([sys.executable, "-m", "course", *arguments], cwd=ROOT,
-                                env=environment, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+        return subprocess.Popen(
+            [sys.executable, "-m", "course", *arguments],
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     return start

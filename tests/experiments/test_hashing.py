@@ -37,7 +37,7 @@ class C:
 
 def test_the_hash_is_the_same_under_every_python():
     # Counted once under 3.11; ast.dump would give another text under 3.12 and 3.13.
-    assert tree_hash(SOURCE) == "1233543b2bfbe5dd7f20c581090b1f6729abd01d29521152938b19ba426f6658"
+    assert tree_hash(SOURCE) == "23ae46cc06f7046d106e4f43222df43d8dc528c2a1e27c016ae27aac4d42df41"
 
 
 @pytest.mark.parametrize(
@@ -76,20 +76,24 @@ def write(root: Path, files: dict[str, str]) -> None:
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A package ``course`` in which an experiment imports a model through a re-export."""
-    write(tmp_path, {
-        "__init__.py": '"""Doc."""\n__version__ = "1"\n',
-        "files.py": "x = 1\n",
-        "attention.py": "def scale(d):\n    return d ** -0.5\n",
-        "other.py": "y = 1\n",
-        "models/__init__.py": "from course.models.gpt import GPT\nfrom course.other import y\n"
-                              '__all__ = ["GPT", "y"]\n',
-        "models/gpt.py": "from course.attention import scale\n\n\nclass GPT:\n    s = scale(4)\n",
-        "experiments/__init__.py": "",
-        "experiments/one.py": "from course import files\n\nEXPERIMENT = 'labels'\n\n\n"
-                              "def run():\n    from course.models import GPT\n    return measure()"
-                              "\n\n\ndef measure():\n    return helper()\n\n\n"
-                              "def helper():\n    return 1\n",
-    })
+    write(
+        tmp_path,
+        {
+            "__init__.py": '"""Doc."""\n__version__ = "1"\n',
+            "files.py": "x = 1\n",
+            "attention.py": "def scale(d):\n    return d ** -0.5\n",
+            "other.py": "y = 1\n",
+            "models/__init__.py": "from course.models.gpt import GPT\nfrom course.other import y\n"
+            '__all__ = ["GPT", "y"]\n',
+            "models/gpt.py": "from course.attention import scale\n\n\nclass GPT:\n"
+            "    s = scale(4)\n",
+            "experiments/__init__.py": "",
+            "experiments/one.py": "from course import files\n\nEXPERIMENT = 'labels'\n\n\n"
+            "def run():\n    from course.models import GPT\n    return measure()"
+            "\n\n\ndef measure():\n    return helper()\n\n\n"
+            "def helper():\n    return 1\n",
+        },
+    )
     return tmp_path
 
 
@@ -152,13 +156,19 @@ def test_every_experiment_names_evaluation_code_that_exists(name):
     found = code_hash(module_of(experiment))
     assert module_of(experiment) in found
     assert not set(found) & PLUMBING
-    assert not any(part.startswith("course.experiments.") and part.rsplit(".", 1)[1] in {
-        "records", "runner", "cli", "registry", "table", "status"} for part in found)
+    assert not any(
+        part.startswith("course.experiments.")
+        and part.rsplit(".", 1)[1] in {"records", "runner", "cli", "registry", "table", "status"}
+        for part in found
+    )
 
 
 def test_dividing_by_another_root_makes_the_ladder_stale_and_a_docstring_does_not(tmp_path):
-    shutil.copytree(ROOT / "course", tmp_path / "course",
-                    ignore=shutil.ignore_patterns("__pycache__", "records", "*.js", "*.css"))
+    shutil.copytree(
+        ROOT / "course",
+        tmp_path / "course",
+        ignore=shutil.ignore_patterns("__pycache__", "records", "*.js", "*.css"),
+    )
     module = module_of(EXPERIMENTS["ladder"])
     before = code_hash(module, tmp_path)
     assert before == code_hash(module)

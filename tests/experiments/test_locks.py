@@ -26,8 +26,9 @@ with hold(Path(sys.argv[1])):
 def holder(tmp_path):
     """Another process that holds the lock of the record this yields."""
     record = tmp_path / "records" / "ladder" / "head-s0.json"
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(record)], cwd=ROOT, text=True,
-                               stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(record)], cwd=ROOT, text=True, stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     yield record, process
@@ -38,8 +39,10 @@ def holder(tmp_path):
 
 def test_the_second_is_told_who_holds_it(holder):
     record, process = holder
-    with pytest.raises(Held, match=rf"ladder/head-s0 is being run by process {process.pid} on "), \
-            hold(record):
+    with (
+        pytest.raises(Held, match=rf"ladder/head-s0 is being run by process {process.pid} on "),
+        hold(record),
+    ):
         pass
     with hold(record.with_name("head-s1.json")) as note:
         assert note == ""
@@ -59,7 +62,8 @@ def test_a_killed_holder_is_taken_over(holder):
 def test_waiting_ends_when_the_holder_does(holder):
     record, process = holder
     start = time.monotonic()
-    subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(1); os.kill("
-                      f"{process.pid}, 9)"]).wait()
+    subprocess.Popen(
+        [sys.executable, "-c", f"import os, time; time.sleep(1); os.kill({process.pid}, 9)"]
+    ).wait()
     with hold(record, wait=True, poll_seconds=0.05):
         assert time.monotonic() - start >= 1

@@ -25,12 +25,26 @@ from course.experiments.records import (
 def data(**changes):
     """The least a record holds."""
     return {
-        "schema": 1, "experiment": "ladder", "row": "head", "seed": 0, "budget": "full",
-        "config": {"steps": 3}, "config_hash": "c", "metrics": {"held_out": 46.5},
-        "first_losses": [7.0, 6.5, 6.0], "loss_curve": {"step": [3], "loss": [6.5]}, "curves": {},
-        "seconds": 1.5, "machine": {"device": "cpu"}, "versions": {}, "git": {},
-        "code": {"hash": "h", "evaluation": "e", "modules": {}}, "notes": [], "verified": [],
-        "arrays": None, **changes,
+        "schema": 1,
+        "experiment": "ladder",
+        "row": "head",
+        "seed": 0,
+        "budget": "full",
+        "config": {"steps": 3},
+        "config_hash": "c",
+        "metrics": {"held_out": 46.5},
+        "first_losses": [7.0, 6.5, 6.0],
+        "loss_curve": {"step": [3], "loss": [6.5]},
+        "curves": {},
+        "seconds": 1.5,
+        "machine": {"device": "cpu"},
+        "versions": {},
+        "git": {},
+        "code": {"hash": "h", "evaluation": "e", "modules": {}},
+        "notes": [],
+        "verified": [],
+        "arrays": None,
+        **changes,
     }
 
 
@@ -38,8 +52,12 @@ def test_what_is_written_is_read(tmp_path):
     path = tmp_path / "ladder" / "head-s0.json"
     arrays = {"maps": np.arange(6, dtype=np.float16).reshape(2, 3), "words": np.array(["a", "bc"])}
     record = write_record(path, data(metrics={"held_out": math.inf, "train": 2.0}), arrays)
-    assert (record.experiment, record.row, record.seed, record.device) == ("ladder", "head", 0,
-                                                                           "cpu")
+    assert (record.experiment, record.row, record.seed, record.device) == (
+        "ladder",
+        "head",
+        0,
+        "cpu",
+    )
     assert record.metrics == {"held_out": math.inf, "train": 2.0}
     assert record.curves["loss"] == {"step": [3], "loss": [6.5]}
     found = record.arrays()
@@ -117,11 +135,20 @@ def test_budgets_live_apart(tmp_path, monkeypatch):
 def test_records_are_listed_by_row_and_number(tmp_path):
     folder = tmp_path / "records" / "ladder"
     folder.mkdir(parents=True)
-    for name in ("head-s10.json", "head-s2.json", "average-s0.json", "head-s0.npz", "notes.json",
-                 "head-s1.json.damaged-1"):
+    for name in (
+        "head-s10.json",
+        "head-s2.json",
+        "average-s0.json",
+        "head-s0.npz",
+        "notes.json",
+        "head-s1.json.damaged-1",
+    ):
         (folder / name).write_text("")
-    assert [p.name for p in records_of("ladder")] == ["average-s0.json", "head-s2.json",
-                                                      "head-s10.json"]
+    assert [p.name for p in records_of("ladder")] == [
+        "average-s0.json",
+        "head-s2.json",
+        "head-s10.json",
+    ]
     assert records_of("nothing") == []
 
 

@@ -132,8 +132,17 @@ def wait_for(condition, process, seconds=240):
 def test_a_killed_process_resumes_and_two_at_once_do_not_collide(course_command, tmp_path):
     import torch
 
-    arguments = ("experiments", "run", "pronouns", "--rows", "two-blocks", "--seeds", "0",
-                 "--device", "cpu")
+    arguments = (
+        "experiments",
+        "run",
+        "pronouns",
+        "--rows",
+        "two-blocks",
+        "--seeds",
+        "0",
+        "--device",
+        "cpu",
+    )
     folder = tmp_path / "cache" / "checkpoints" / "pronouns"
     first = course_command(*arguments)
     wait_for(lambda: list(folder.glob("*.pt")), first)
@@ -171,8 +180,9 @@ def test_a_damaged_checkpoint_is_kept_and_the_run_begins_anew(short, capsys, mon
 
     monkeypatch.setattr(checkpoints.FileCheckpoint, "due", lambda self: True)
     saves = []
-    monkeypatch.setattr(torch, "save", lambda state, buffer: (saves.append(1),
-                                                              buffer.write(b"not a checkpoint")))
+    monkeypatch.setattr(
+        torch, "save", lambda state, buffer: (saves.append(1), buffer.write(b"not a checkpoint"))
+    )
     monkeypatch.setattr(checkpoints.FileCheckpoint, "remove", lambda self: None)
     run_row(*ROW, QUICK)
     path_of().unlink()

@@ -26,10 +26,20 @@ def put(row: str, seed: int, held_out: float, **changes) -> None:
     config = experiment.config(experiment.row(row), "full")
     path = record_path("ladder", row, seed)
     code = {"hash": code_hash(module_of(experiment)).hash, "evaluation": "e", "modules": {}}
-    write_record(path, data(row=row, seed=seed, config=config, config_hash=config_hash(config),
-                            code=code, metrics={"held_out": held_out, "parameters": 5},
-                            loss_curve={"step": [1, 2], "loss": [float(seed), 2.0]},
-                            **changes), {})
+    write_record(
+        path,
+        data(
+            row=row,
+            seed=seed,
+            config=config,
+            config_hash=config_hash(config),
+            code=code,
+            metrics={"held_out": held_out, "parameters": 5},
+            loss_curve={"step": [1, 2], "loss": [float(seed), 2.0]},
+            **changes,
+        ),
+        {},
+    )
 
 
 def test_rows_keep_their_order_and_say_what_is_missing():
@@ -75,7 +85,7 @@ def test_the_page_marks_stale_rows():
     assert page.count('<tr class="stale">') == 1
     assert "1 (stale)" in page
     assert page.count("<tr") == 11
-    assert "<th scope=\"row\">no context: token → linear</th>" in page
+    assert '<th scope="row">no context: token → linear</th>' in page
 
 
 def test_curves_are_averaged_over_seeds():
@@ -106,7 +116,9 @@ def test_plain_data_is_json():
 
 
 def test_reading_records_needs_no_torch():
-    code = ("import sys; from course.experiments import load_records; "
-            "[load_records(n).text() for n in ('ladder', 'pronouns', 'cost')]; "
-            "assert not {'torch', 'matplotlib', 'numpy'} & set(sys.modules)")
+    code = (
+        "import sys; from course.experiments import load_records; "
+        "[load_records(n).text() for n in ('ladder', 'pronouns', 'cost')]; "
+        "assert not {'torch', 'matplotlib', 'numpy'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -53,7 +53,8 @@ def test_fresh_records_are_current_and_the_rest_is_missing(path):
     states = status.status(["pronouns"], "quick", [0])
     assert {s.row: s.state for s in states} == {
         row.name: "current" if row.name == "average" else "missing"
-        for row in EXPERIMENTS["pronouns"].rows}
+        for row in EXPERIMENTS["pronouns"].rows
+    }
 
 
 def test_other_code_makes_it_stale_and_an_equal_replay_current_again(path):
@@ -102,8 +103,13 @@ def test_changed_evaluation_cannot_be_vouched_for(path):
 
 
 def test_a_changed_configuration_is_named(path):
-    edit(path, lambda data: (data["config"].__setitem__("lr", 1.0),
-                             data.__setitem__("config_hash", "other")))
+    edit(
+        path,
+        lambda data: (
+            data["config"].__setitem__("lr", 1.0),
+            data.__setitem__("config_hash", "other"),
+        ),
+    )
     found = state(path)
     assert (found.state, found.reason) == ("stale", "its configuration changed (lr)")
     assert "configuration" in verify(found, "quick").message

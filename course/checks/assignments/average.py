@@ -43,7 +43,7 @@ MISTAKES = {
     "at every step: all tokens so far count the same.",
     "last-two": "Row t averages only its two last tokens: average all from the start.",
     "batch-mixed": "You average over the rows of the batch too: each sequence has its own average.",
-    "unchanged": "You return x as it came.",
+    "unchanged": "You return x as it came: row t is the mean of the tokens 0 … t.",
     "edits-input": "Your function edits x in place: write into a new tensor.",
     "fixed-dtype": "You make the result with a fixed type (torch.zeros gives float32): use "
     "torch.zeros_like(x) or x.new_zeros(…).",
