@@ -15,7 +15,8 @@ root = Path(__file__).resolve().parent
 
 c.CourseDirectory.course_id = "attention-from-average"
 c.CourseDirectory.root = str(root)
-c.CourseDirectory.source_directory = "solutions"
+# Model answers and hidden tests may live in a private folder elsewhere.
+c.CourseDirectory.source_directory = os.environ.get("COURSE_SOLUTIONS", "solutions")
 c.CourseDirectory.release_directory = "exercises"
 c.CourseDirectory.submitted_directory = "class/submitted"
 c.CourseDirectory.autograded_directory = "class/autograded"
@@ -43,6 +44,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.SandboxExecute.course_root = str(root)
+c.SandboxExecute.source_directory = os.environ.get("COURSE_SOLUTIONS", "solutions")
 # Limits of one notebook (course.grading.limits.Limits), and of single assignments.
 c.SandboxExecute.limits = {}
 c.SandboxExecute.limits_of = {}

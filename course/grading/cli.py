@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from course.grading.classroom import Classroom
+    from course.grading.cohort import Summary
 
 
 def main(argv: list[str]) -> int:
@@ -73,6 +78,8 @@ def _grade(args: argparse.Namespace) -> int:
     from course.parallel import available_cores, executor
 
     room = Classroom(args.root or find_root(Path.cwd()))
+    if args.appeal:
+        return _appeal(room, args.assignment, args.student or [])
     if room.prepare(args.assignment):
         print(f"The gradebook was brought up to date with {args.assignment}'s tests.")
     if args.submissions:
@@ -110,10 +117,27 @@ def _grade(args: argparse.Namespace) -> int:
     return _say(summary, page)
 
 
-def _say(summary: object, page: Path) -> int:
-    from course.grading.cohort import Summary
+def _appeal(room: Classroom, assignment: str, students: list[str]) -> int:
+    """Returns 0 where every recorded score was confirmed."""
+    from course.grading.appeal import run_again
 
-    assert isinstance(summary, Summary)
+    if not students:
+        raise ValueError("--appeal needs --student: whose grade is to be run again?")
+    confirmed = True
+    for student in students:
+        for again in run_again(room, assignment, student):
+            print(f"{student}, {again.notebook}, graded {again.graded_at}, seed {again.seed}")
+            for name, then, now, points in again.tests:
+                mark = "=" if then == now else "DIFFERS"
+                print(f"  {name}: {then:g} then, {now:g} now, of {points:g}  {mark}")
+            for difference in again.differences:
+                print(f"  not as it was: {difference}")
+            confirmed &= again.confirmed
+    print("Confirmed." if confirmed else "Not confirmed: look at the differences above.")
+    return 0 if confirmed else 1
+
+
+def _say(summary: Summary, page: Path) -> int:
     print(f"{len(summary.graded)} graded, {len(summary.unchanged)} unchanged. Report: {page}")
     for student, reason in sorted(summary.failed.items()):
         print(f"  NOT GRADED {student}: {reason}", file=sys.stderr)

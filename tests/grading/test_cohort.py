@@ -20,7 +20,6 @@ from nbgrader.api import Gradebook
 
 from course.grading import cli, record, running
 from course.grading.cohort import Cohort
-from course.grading.parent import WarmParent
 from tests.grading.hostile import all_cases
 from tests.grading.lab import RIGHT, ROOT, SECRET, WRONG, Lab, find
 
@@ -188,7 +187,7 @@ def test_one_that_fails_inside_the_grader_does_not_stop_the_others(
     assert lab.total("bob") == 10
 
 
-def test_a_record_lets_an_appeal_run_again(lab: Lab, parent: WarmParent) -> None:
+def test_a_record_lets_an_appeal_run_again(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
     lab.submit("ann", lab.notebook("def double(x):\n    return x + x if x.dim() == 2 else x"))
     lab.autograde()
     (kept,) = record.read_all(lab.room.folder("records"), "tiny")
@@ -200,17 +199,30 @@ def test_a_record_lets_an_appeal_run_again(lab: Lab, parent: WarmParent) -> None
     assert [t["grade_id"] for t in kept["tests"]] == ["visible", "hidden", "partial"]
     assert SECRET in kept["tests"][1]["private"]  # the instructor sees what the learner does not
     assert kept["seconds"] > 0
-    from traitlets.config import Config
+    assert command(lab, "--appeal", "--student", "ann") == 0
+    said = capsys.readouterr().out
+    assert "hidden: 0 then, 0 now, of 3  =" in said
+    assert "partial: 5 then, 5 now, of 5  =" in said
+    assert "Confirmed." in said
+    assert "not as it was" not in said
+    assert len(list(record.read_all(lab.room.folder("records"), "tiny"))) == 1  # nothing changed
+    lab.submit("ann", lab.notebook(RIGHT))
+    assert command(lab, "--appeal", "--student", "ann") == 1
+    said = capsys.readouterr().out
+    assert "hidden: 0 then, 3 now, of 3  DIFFERS" in said
+    assert "the submission is another one" in said
+    assert command(lab, "--appeal", "--student", "zoe") == 2
+    assert command(lab, "--appeal") == 2
 
-    from course.grading.classroom import Classroom
 
-    changes = Config()
-    changes.SandboxExecute.seed = kept["seed"]
-    room = Classroom(lab.root, changes)
-    assert room.api.autograde("tiny", "ann", force=True)["success"]
-    first, second = record.read_all(room.folder("records"), "tiny")
-    assert second["seed"] == first["seed"]
-    assert [t["score"] for t in second["tests"]] == [t["score"] for t in first["tests"]]
+def test_solutions_may_live_elsewhere(
+    lab: Lab, tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lab.root / "solutions").rename(tmp_path / "private")
+    monkeypatch.setenv("COURSE_SOLUTIONS", str(tmp_path / "private"))
+    lab.submit("ann", lab.notebook())
+    assert command(lab) == 0
+    assert lab.total("ann") == 10
 
 
 def test_submissions_are_taken_from_a_folder_and_old_ones_kept(lab: Lab, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ PARTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
             "references",
             "api",
             "instructors",
+            "red-team",
             "colophon",
         ),
     ),
