@@ -46,7 +46,7 @@ class FileCheckpoint:
         self._warned = False
 
     def load(self) -> dict[str, Any] | None:
-        """The saved state; one that cannot be read is moved aside and named, and the run restarts."""
+        """The saved state; one that cannot be read is moved aside, and the run starts anew."""
         import torch
 
         if not self.path.exists():
