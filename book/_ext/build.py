@@ -6,6 +6,7 @@ they are. It can be interrupted and run again; where nothing changed it does not
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
@@ -30,6 +31,7 @@ from course_book.keys import (
     package_key,
     tree_hash,
 )
+from course_book.lock import building
 from execute import chosen_parameters, execute, parser, report
 
 from course.files import atomic_write_text
@@ -133,6 +135,12 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--prepare", action="store_true", help="fetch KaTeX and the fonts, nothing else")
     args = p.parse_args(argv)
     root: Path = args.root.resolve()
+    with building(root):
+        return build(args, root)
+
+
+def build(args: argparse.Namespace, root: Path) -> int:
+    """All of it, in order; 0 where the book is whole."""
     try:
         assets.node_modules(root)
         if args.prepare:

@@ -26,6 +26,7 @@ for _folder in (Path(__file__).resolve().parent, ROOT):
 
 from course_book import keys  # noqa: E402
 from course_book.corpus import CorpusState, find_corpus  # noqa: E402
+from course_book.lock import building  # noqa: E402
 from course_book.run_one import CELL_TIMEOUT, Job, Outcome, run  # noqa: E402
 
 from course.parallel import available_cores, executor  # noqa: E402
@@ -223,14 +224,15 @@ def main(argv: list[str] | None = None) -> int:
         notebooks = find_notebooks(args.names, args.root)
     except FileNotFoundError as error:
         p.error(str(error))
-    outcomes = execute(
-        notebooks,
-        args.root,
-        jobs=args.jobs,
-        parameters=chosen_parameters(args),
-        force=args.force,
-        timeout=args.timeout,
-    )
+    with building(args.root):
+        outcomes = execute(
+            notebooks,
+            args.root,
+            jobs=args.jobs,
+            parameters=chosen_parameters(args),
+            force=args.force,
+            timeout=args.timeout,
+        )
     if args.json:
         print(json.dumps([vars(o) for o in outcomes]))
     return report(outcomes)

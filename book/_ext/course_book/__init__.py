@@ -18,9 +18,11 @@ for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 
-from course_book import api, assets, downloads, page, swap  # noqa: E402
+from course_book import api, assets, downloads, nav, page, swap  # noqa: E402
+from course_book.formulas import Renderer  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
 from course_book.keys import file_hash  # noqa: E402
+from course_book.single import write_single_page  # noqa: E402
 
 # Handlers of extensions that Jupyter Book always loads, and whose part we play ourselves.
 _REPLACED = ("sphinx_book_theme", "sphinx_thebe", "sphinx_comments")
@@ -39,8 +41,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     _silence_replaced(app)
     try:
         assets.vendor(root, root / "_build" / "assets")
-        katex.NODEJS_BINARY = assets.tool("node")
-        config.katex_js_path = str(assets.katex_script(root))
+        node, script = assets.tool("node"), assets.katex_script(root)
         address = downloads.configured(
             config.course_book_repository, config.course_book_url, config.course_book_branch
         )
@@ -48,7 +49,8 @@ def _configure(app: Sphinx, config: Config) -> None:
         raise ExtensionError(str(error)) from error
     config.katex_css_path = "vendor/katex.min.css"
     # a formula that does not parse is shown as it is, and becomes a warning of the build
-    katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=False, strict=False, trust=False)
+    options = {"throwOnError": False, "strict": False, "trust": False}
+    katex.render_latex = Renderer(node, script, options)
     config.html_static_path.append(str(root / "_build" / "assets"))
     config.course_book_address = address
 
@@ -65,6 +67,8 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
     notebooks += [downloads.exercise_path(root, slug) for slug in slugs]
     downloads.write_downloads(notebooks, root, out, app.config.course_book_address)
     write_front_door(out, app.config.root_doc, app.config.html_title)
+    names = [e.docname for part in nav.parts(app, "") for e in part.entries]
+    write_single_page(out, [app.config.root_doc, *names], app.config.html_title)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

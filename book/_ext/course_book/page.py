@@ -24,6 +24,13 @@ DESCRIPTION_LENGTH = 155
 
 # The style sheets and scripts of the page are our own; other extensions add theirs to every page.
 _KEEP_ALWAYS = ("widgets-static", "course.", "palette.")
+# a label that hides the words from a screen reader, and paragraphs where no paragraph may be
+_FOLDED = re.compile(
+    r'<summary aria-label="Toggle hidden content">\s*'
+    r'<p class="collapsed[^>]*>(.*?)</p>\s*<p class="expanded.*?</p>\s*</summary>',
+    re.DOTALL,
+)
+_EMPTY_HEAD = '<th class="head"><p></p></th>'
 _IMAGE = re.compile(r"<img\b[^>]*>")
 _TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 _INLINE_COLOUR = re.compile(r"(color:\s*)(#[0-9a-fA-F]{6})")
@@ -163,6 +170,7 @@ def finish_body(app: Sphinx, pagename: str, body: str) -> str:
     """Figures inline, the palette's colours as variables, wide things scrollable."""
     body = _IMAGE.sub(Figures(app, pagename).replace, body)
     body = _INLINE_COLOUR.sub(lambda m: m[1] + _BY_COLOUR.get(m[2].lower(), m[2]), body)
+    body = _FOLDED.sub(r"<summary>\n\1\n</summary>", body).replace(_EMPTY_HEAD, "<td></td>")
     body = _TABLE.sub(lambda m: f'<div class="scroll">{m[0]}</div>', body)
     for message in _KATEX_ERROR.findall(body):
         logger.warning(

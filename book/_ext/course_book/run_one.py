@@ -156,7 +156,6 @@ def run(job: Job) -> Outcome:
                 kernel_name="python3",
                 cwd=str(job.notebook.parent),
                 progress_bar=False,
-                request_save_on_cell_execute=False,
                 start_timeout=START_TIMEOUT,
                 execution_timeout=job.timeout,
                 config=config,
@@ -165,6 +164,7 @@ def run(job: Job) -> Outcome:
             if partial.exists():
                 executed = _number_as_source(json.loads(partial.read_text(encoding="utf-8")))
                 failure = describe_failure(executed, job.name, error)
+                partial.write_text(json.dumps(executed, indent=1), encoding="utf-8")
                 os.replace(partial, failed)
                 left = failed.relative_to(job.root).as_posix()
             else:
