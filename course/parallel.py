@@ -77,7 +77,8 @@ def executor(jobs: int = 1, scheduler: str | None = None) -> Iterator[Executor]:
         scheduler: address of a Dask scheduler such as ``tcp://host:8786``; then ``jobs`` is not
             used, since the cluster decides how much runs at once.
 
-    When the block is left by an exception, work that has not begun is cancelled.
+    When the block is left by an exception, work that has not begun is cancelled, and what runs is
+    waited for.
 
     Raises:
         ValueError: ``jobs`` is below 1.
@@ -99,7 +100,8 @@ def executor(jobs: int = 1, scheduler: str | None = None) -> Iterator[Executor]:
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+        # Waiting for what runs is part of it: a pool that is let go of cancels nothing.
+        pool.shutdown(wait=True, cancel_futures=True)
         raise
     pool.shutdown(wait=True)
 
