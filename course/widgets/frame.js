@@ -322,7 +322,7 @@ function drawTable(table, rows, n) {
     table._rows = rows.length;
     table.hidden = !rows.length;
     table.replaceChildren(...rows.map((cells, r) =>
-      h("tr", {}, ...cells.map((_, c) => h(r && c ? "td" : "th", r && c ? {} : { scope: r ? "row" : "col" })))));
+      h("tr", {}, ...cells.map((_, c) => ((r && c) || !rows[r][c] ? h("td") : h("th", { scope: r ? "row" : "col" }))))));
   }
   rows.forEach((cells, r) => cells.forEach((cell, c) => attributes(table.rows[r].cells[c], { text: fill(cell, n) })));
 }

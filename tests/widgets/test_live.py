@@ -20,7 +20,7 @@ from course.widgets import ScaledSoftmax
 from tests.widgets import harness
 from tests.widgets.cases import CASES
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(1200)]
 
 # As last recorded in Colab; nothing else of the course is needed to show a widget.
 COLAB = ["ipywidgets==7.7.1", "anywidget==0.9.21", "ipython==7.34.0", "ipykernel", "numpy"]
