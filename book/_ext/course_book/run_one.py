@@ -100,15 +100,20 @@ def _has_parameters(notebook: Path) -> bool:
     return any("parameters" in cell["metadata"].get("tags", []) for cell in cells)
 
 
+def _stopped_at(cell: dict[str, Any]) -> bool:
+    """Whether the run ended in this cell: it failed, or was begun and never answered."""
+    status = cell["metadata"].get("papermill", {}).get("status")
+    execution = cell["metadata"].get("execution")
+    unanswered = execution is not None and "shell.execute_reply" not in execution
+    return status in ("failed", "running") or (unanswered and bool("".join(cell["source"]).strip()))
+
+
 def describe_failure(notebook: dict[str, Any], name: str, error: BaseException) -> str:
     """Notebook, cell number, source and traceback of a run that stopped."""
     for number, cell in enumerate(notebook["cells"], start=1):
-        status = cell["metadata"].get("papermill", {}).get("status")
+        if cell["cell_type"] != "code" or not _stopped_at(cell):
+            continue
         raised = [o for o in cell.get("outputs", []) if o["output_type"] == "error"]
-        if cell["cell_type"] != "code" or not (status in ("failed", "running") or raised):
-            continue
-        if "raises-exception" in cell["metadata"].get("tags", []) and status == "completed":
-            continue
         trace = "\n".join(raised[-1].get("traceback", [])) if raised else f"{error}"
         source = "".join(cell["source"])
         indented = "\n".join(f"    {line}" for line in source.splitlines())
