@@ -77,10 +77,13 @@ def code_hash(module: str, root: Path | None = None) -> CodeHash:
     return hashes
 
 
-def definitions_hash(roots: Iterable[str], root: Path | None = None) -> str:
+def definitions_hash(
+    roots: Iterable[str], root: Path | None = None, alone: Iterable[str] = ()
+) -> str:
     """Hash of some definitions (``module:name``) and of all they use inside the package.
 
-    Functions and constants reached by name count; annotations do not.  Neither do classes: models
+    ``alone`` names definitions of which only their own text counts, not what they use.  Functions
+    and constants reached by name count; annotations do not.  Neither do classes: models
     and the training loop are what a replay of the first steps runs.
 
     Raises:
@@ -88,7 +91,8 @@ def definitions_hash(roots: Iterable[str], root: Path | None = None) -> str:
     """
     root = root or _SOURCE_ROOT
     found: dict[str, str] = {}
-    waiting = [(spec, True) for spec in roots]
+    only_text = set(alone)
+    waiting = [(spec, True) for spec in (*only_text, *roots)]
     while waiting:
         spec, required = waiting.pop()
         module, _, name = spec.partition(":")
@@ -103,6 +107,8 @@ def definitions_hash(roots: Iterable[str], root: Path | None = None) -> str:
         if isinstance(node, ast.ClassDef) and not required:
             continue
         found[spec] = _sha256(_dump(_without_docstrings(node)))
+        if spec in only_text:
+            continue
         imported = {
             local: (target, original)
             for target, names in _imports(tree, root)

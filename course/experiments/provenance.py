@@ -6,12 +6,13 @@ import datetime
 import os
 import platform
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
 from course.parallel import available_cores
 
-__all__ = ["git_state", "machine", "now", "versions"]
+__all__ = ["extract_package", "git_state", "machine", "now", "versions"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -77,6 +78,19 @@ def git_state() -> dict[str, Any]:
         f":(exclude){_PACKAGE / 'experiments' / 'records'}",
     )
     return {"commit": commit, "dirty": bool(changed)}
+
+
+def extract_package(commit: str | None, folder: Path) -> bool:
+    """Put the package as it was at a commit into ``folder``; False where git cannot give it."""
+    top = _git("rev-parse", "--show-toplevel")
+    if commit is None or top is None:
+        return False
+    archive = folder / "course.tar"
+    if _git("-C", top, "archive", f"--output={archive}", commit, "course") is None:
+        return False
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    return True
 
 
 def _git(*arguments: str) -> str | None:

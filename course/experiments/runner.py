@@ -81,12 +81,14 @@ class Outcome:
         return f"{self.experiment}/{self.row} seed {self.seed}"
 
 
-def evaluation_hash(experiment: Experiment) -> str:
-    """Hash of what a replay of the first steps cannot vouch for: evaluation, schedules, and the
-    experiment's own ``run``."""
-    module = module_of(experiment)
-    roots = [f"{module}:{experiment.run.__name__}", *experiment.evaluation]
-    return definitions_hash(roots)
+def evaluation_hash(experiment: Experiment, root: Path | None = None) -> str:
+    """Hash of what a replay of the first steps cannot vouch for.
+
+    That is evaluation and schedules with all they use, and the text of the experiment's own
+    ``run``; ``root`` is the folder that holds the package (default: this one's).
+    """
+    run = f"{module_of(experiment)}:{experiment.run.__name__}"
+    return definitions_hash(experiment.evaluation, root, alone=[run])
 
 
 @dataclass(frozen=True)

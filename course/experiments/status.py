@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from course.experiments import provenance
@@ -161,7 +163,7 @@ def verify(
         return Verdict(False, f"its configuration is another: {run_again}")
     if not experiment.trains:
         return Verdict(False, f"it trains nothing that could be replayed: {run_again}")
-    if record.data["code"]["evaluation"] != evaluation_hash(experiment):
+    if not _same_evaluation(record, experiment):
         return Verdict(False, f"code that measures after training changed: {run_again}")
     recorded = record.data["first_losses"]
     replayed = replay_row(
@@ -193,6 +195,21 @@ def verify(
     return Verdict(
         True, f"{len(replayed)} losses equal (largest relative difference {difference:.2g})"
     )
+
+
+def _same_evaluation(record: Record, experiment: Experiment) -> bool:
+    """Whether the code that measures after training is the record's: by its hash, or read from the
+    record's commit (the hash alone would also change with the way it is taken)."""
+    now = evaluation_hash(experiment)
+    if record.data["code"]["evaluation"] == now:
+        return True
+    with tempfile.TemporaryDirectory() as folder:
+        if not provenance.extract_package(record.data["git"].get("commit"), Path(folder)):
+            return False
+        try:
+            return evaluation_hash(experiment, Path(folder)) == now
+        except (KeyError, FileNotFoundError):  # what measures now did not exist then
+            return False
 
 
 def _same_setup(record: Record) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -94,8 +96,9 @@ def test_another_machine_is_allowed_its_rounding(path):
     assert verify(state(path), "quick").verified
 
 
-def test_changed_evaluation_cannot_be_vouched_for(path):
+def test_changed_evaluation_cannot_be_vouched_for(path, monkeypatch):
     age(path)
+    monkeypatch.setattr(status.provenance, "extract_package", lambda commit, folder: False)
     edit(path, lambda data: data["code"].__setitem__("evaluation", "other"))
     verdict = verify(state(path), "quick")
     assert not verdict.verified
@@ -149,3 +152,37 @@ def test_a_quick_record_among_the_full_ones_is_refused(path, tmp_path):
     with pytest.raises(RecordError, match="quick budget"):
         load_records("pronouns")
     assert read_record(stray).data["budget"] == "quick"
+
+
+def test_the_code_of_the_record_s_commit_counts_where_the_stored_hash_is_another(path, monkeypatch):
+    age(path)
+    edit(path, lambda data: data["code"].__setitem__("evaluation", "taken in another way"))
+
+    def today(commit, folder):
+        shutil.copytree(Path(status.__file__).parents[1], folder / "course")
+        return True
+
+    def another_day(commit, folder):
+        today(commit, folder)
+        file = folder / "course" / "experiments" / "pronouns.py"
+        text = file.read_text(encoding="utf-8")
+        assert "(guess == right)" in text
+        file.write_text(text.replace("(guess == right)", "(guess != right)"), encoding="utf-8")
+        return True
+
+    monkeypatch.setattr(status.provenance, "extract_package", another_day)
+    assert "measures after training" in verify(state(path), "quick").message
+    monkeypatch.setattr(status.provenance, "extract_package", today)
+    assert verify(state(path), "quick").verified
+
+
+def test_the_package_of_a_commit_can_be_had(tmp_path):
+    from course.experiments import provenance
+
+    commit = provenance.git_state()["commit"]
+    if commit is None:
+        pytest.skip("not a git repository")
+    assert provenance.extract_package(commit, tmp_path)
+    assert (tmp_path / "course" / "attention.py").is_file()
+    assert not provenance.extract_package("0" * 40, tmp_path)
+    assert not provenance.extract_package(None, tmp_path)
