@@ -20,6 +20,7 @@ TOP = {
 }  # fmt: skip
 # Package indexes go by whatever the reader's clients are set to; none is named here.
 INDEXES = re.compile(r"\b(pypi|pythonhosted|npmjs|debian)\.org\b")
+CONTAINER_HOME = "/home/learner/"  # nobody's: where the Dockerfile puts the course
 HOMES = re.compile(r"(?<![\w.])/(home|Users|root|work|private|var/folders)/[\w.-]+/")
 
 
@@ -66,15 +67,17 @@ def test_no_file_names_this_machine_or_where_this_clone_lies(texts, root):
     assert wrong == []
 
 
-def test_no_file_holds_a_path_of_somebody_s_home_or_a_package_index(texts):
+def test_no_file_holds_a_path_of_somebody_s_home_or_a_package_index(texts, root):
     wrong = [
         f"{name}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}"
         for name, text in texts.items()
         for pattern in (HOMES, INDEXES)
         for found in pattern.finditer(text)
-        if name not in ("Dockerfile", "tests/packaging/test_tree.py")
+        if found[0] != CONTAINER_HOME and name != "tests/packaging/test_tree.py"
     ]
     assert wrong == []
+    dockerfile = (root / "Dockerfile").read_text(encoding="utf-8")
+    assert f"WORKDIR {CONTAINER_HOME}" in dockerfile
 
 
 def test_no_index_that_pip_is_set_to_here_is_named(texts):
