@@ -116,7 +116,7 @@ class CourseWidget(anywidget.AnyWidget):
         known = {**COMMON_STRINGS, **self.STRINGS}
         if unknown := sorted(set(strings or {}) - set(known)):
             raise ValueError(f"{type(self).__name__} says nothing called {', '.join(unknown)}")
-        traits.setdefault("reserve", list(self.HEIGHTS))
+        traits.setdefault("reserve", [240, 180] if traits.get("missing") else list(self.HEIGHTS))
         super().__init__(strings={**known, **(strings or {})}, **traits)
 
     @classmethod

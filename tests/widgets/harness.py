@@ -40,7 +40,12 @@ CHROMIUM_ARGS = [
 ]
 
 
-IMPORTS = "from course.widgets import *\nfrom tests.widgets.samples import *"
+IMPORTS = (
+    "import sys\n"
+    f"sys.path.append({str(Path(__file__).parent)!r})\n"
+    "from course.widgets import *\n"
+    "from samples import *"
+)
 
 
 @dataclass(frozen=True)
