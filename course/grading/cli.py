@@ -56,6 +56,11 @@ def _parser() -> argparse.ArgumentParser:
         help="run submissions UNPROTECTED; every grade is marked so",
     )
     parser.add_argument(
+        "--appeal",
+        action="store_true",
+        help="run --student's recorded grade again, on the same inputs; changes nothing",
+    )
+    parser.add_argument(
         "--export",
         choices=("canvas", "moodle"),
         help="also write the grades for this system to class/reports/",

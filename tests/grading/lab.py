@@ -60,7 +60,8 @@ def source_notebook() -> Any:
         "grade_id": "essay", "points": 2,
     }  # fmt: skip
     test = {"grade": True, "locked": True}
-    return nbformat.v4.new_notebook(cells=[
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    return nbformat.v4.new_notebook(metadata=kernel, cells=[
         nbformat.v4.new_markdown_cell("# Doubling\n\n<details>add x to x</details>"),
         _code("import torch"),
         _code(SOLUTION, grade_id="answer", solution=True),
