@@ -32,6 +32,7 @@ from course_book.keys import (
     tree_hash,
 )
 from course_book.lock import building
+from course_book.pdf import print_book
 from execute import chosen_parameters, execute, parser, report
 
 from course.files import atomic_write_text
@@ -132,6 +133,7 @@ def main(argv: list[str] | None = None) -> int:
         default=os.environ.get("SOLUTIONS") == "1",
         help="with the model answers as a last part, for an instructor (or SOLUTIONS=1)",
     )
+    p.add_argument("--pdf", action="store_true", help="print the whole book as well (Chromium)")
     p.add_argument("--prepare", action="store_true", help="fetch KaTeX and the fonts, nothing else")
     args = p.parse_args(argv)
     root: Path = args.root.resolve()
@@ -166,6 +168,12 @@ def build(args: argparse.Namespace, root: Path) -> int:
     status = report(outcomes) or build_pages(root, notebooks, contents)
     if status == 0:
         html = root / "_build" / "html"
+        if args.pdf:
+            try:
+                print(f"\nTo print: {print_book(html)}")
+            except assets.MissingTool as error:
+                print(error, file=sys.stderr)
+                return 1
         print(f"\nThe book: {(html / 'index.html').as_uri()}")
         print(f"Over HTTP: {Path(sys.executable).name} -m http.server --directory {html}")
     return status

@@ -1,7 +1,8 @@
 """The whole book on one page, for printing and for searching in.
 
 Made from the finished pages, in the order of the table of contents: their ids get the page's name
-in front, links between pages become links within this one, and what is folded is open.
+in front, and links between pages become links within this one. On the screen each chapter is
+folded; for the printer everything is open.
 """
 
 from __future__ import annotations
@@ -60,7 +61,6 @@ def article(text: str, page: str, pages: set[str]) -> str:
         lambda m: f'{m[1]}="{" ".join(f"{own}-{name}" for name in m[2].split())}"',
         body,
     )
-    body = re.sub(r"<details\b(?![^>]*\bopen\b)", "<details open", body)
 
     def link(match: re.Match[str]) -> str:
         target, fragment = resolve(html.unescape(match[2]), page)
@@ -70,7 +70,8 @@ def article(text: str, page: str, pages: set[str]) -> str:
         return f'{match[1]}href="#{html.escape(anchor, quote=True)}"'
 
     body = re.sub(r'(\b(?:xlink:)?)href="([^"]*)"', link, body)
-    return f'<div class="chapter" id="{own}">\n{body}\n</div>'
+    heading = _heading(body)
+    return f'<details class="chapter" id="{own}">\n<summary>{heading}</summary>\n{body}\n</details>'
 
 
 def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
@@ -82,10 +83,6 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
     scripts = dict.fromkeys(s for text in texts.values() for s in _WIDGETS.findall(text))
     states = [s for text in texts.values() for s in _STATES.findall(text)]
     name = html.escape(title)
-    contents = [
-        f'<li><a href="#{slug(d)}">{_heading(b)}</a></li>'
-        for d, b in zip(docnames, bodies, strict=True)
-    ]
     target = out / f"{PAGE}.html"
     target.write_text(
         f"""<!DOCTYPE html>
@@ -103,13 +100,17 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
 </head>
 <body class="single">
 <main id="content">
-<nav aria-label="Contents"><ol>
-{chr(10).join(contents)}
-</ol></nav>
+<h1>{name}</h1>
+<p class="meta">Open a chapter, or print: everything is on the paper.</p>
 <article>
 {chr(10).join(bodies)}
 </article>
 </main>
+<script>
+addEventListener("beforeprint", function () {{
+  document.querySelectorAll("details").forEach(function (d) {{ d.open = true; }});
+}});
+</script>
 </body>
 </html>
 """,
@@ -120,4 +121,7 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
 
 def _heading(body: str) -> str:
     found = re.search(r"<h1>(.*?)</h1>", body, re.DOTALL)
-    return re.sub(r"<[^>]+>", "", found[1]).strip() if found else "…"
+    if found is None:
+        return "…"
+    words = re.sub(r'<span class="section-number">(.*?)</span>', r"\1: ", found[1])
+    return " ".join(re.sub(r"<[^>]+>", "", words).split()).replace(" :", ":")

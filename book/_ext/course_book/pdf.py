@@ -1,0 +1,69 @@
+"""The whole book as a PDF, printed by Chromium from its single page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from course_book.assets import MissingTool
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAME = "attention-from-an-average.pdf"
+
+
+def find_browser() -> str:
+    """A Chromium on the path.
+
+    Raises
+    ------
+    MissingTool
+        If there is none.
+    """
+    for name in BROWSERS:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise MissingTool("printing the book needs Chromium: apt-get install chromium")
+
+
+def print_book(html: Path) -> Path:
+    """Print ``html/book/print.html``; returns ``html/../attention-from-an-average.pdf``.
+
+    Raises
+    ------
+    MissingTool
+        If Chromium or Playwright is missing.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError as error:
+        raise MissingTool("printing the book needs Playwright: pip install playwright") from error
+    browser_path = find_browser()
+    target = html.parent / NAME
+    part = target.with_suffix(".part")
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
+        try:
+            page = browser.new_page(viewport={"width": 900, "height": 1200})
+            page.goto((html / "book" / "print.html").as_uri(), wait_until="load")
+            page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+            # the widgets that were folded draw themselves now
+            page.wait_for_timeout(3000)
+            page.pdf(
+                path=str(part),
+                format="A4",
+                margin={"top": "18mm", "bottom": "20mm", "left": "18mm", "right": "18mm"},
+                display_header_footer=True,
+                header_template="<span></span>",
+                footer_template='<div style="font-size:8px;width:100%;text-align:center">'
+                '<span class="pageNumber"></span></div>',
+                print_background=True,
+                tagged=True,
+                outline=True,
+            )
+        finally:
+            browser.close()
+    os.replace(part, target)
+    return target
