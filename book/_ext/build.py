@@ -21,7 +21,7 @@ import yaml
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from course_book import assets, downloads, toc, wheel
+from course_book import assets, downloads, pdf, toc, wheel
 from course_book.clean import plain
 from course_book.corpus import find_corpus
 from course_book.keys import (
@@ -32,13 +32,17 @@ from course_book.keys import (
     tree_hash,
 )
 from course_book.lock import building
-from course_book.pdf import print_book
 from execute import chosen_parameters, execute, parser, report
 
 from course.files import atomic_write_text
 
 # Settings that change the pages: a build with others is another build.
-_VARIABLES = (downloads.REPOSITORY_VARIABLE, downloads.BOOK_VARIABLE, downloads.BRANCH_VARIABLE)
+_VARIABLES = (
+    downloads.REPOSITORY_VARIABLE,
+    downloads.BOOK_VARIABLE,
+    downloads.BRANCH_VARIABLE,
+    pdf.VARIABLE,
+)
 _ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
 
 
@@ -151,6 +155,8 @@ def build(args: argparse.Namespace, root: Path) -> int:
     except (assets.MissingTool, wheel.WheelError) as error:
         print(error, file=sys.stderr)
         return 1
+    if args.pdf:
+        os.environ[pdf.VARIABLE] = "1"
     contents = table_of_contents(root, args.solutions)
     notebooks = toc.notebooks_of(root, contents)
     state = find_corpus()
@@ -170,7 +176,7 @@ def build(args: argparse.Namespace, root: Path) -> int:
         html = root / "_build" / "html"
         if args.pdf:
             try:
-                print(f"\nTo print: {print_book(html)}")
+                print(f"\nTo print: {pdf.print_book(html)}")
             except assets.MissingTool as error:
                 print(error, file=sys.stderr)
                 return 1

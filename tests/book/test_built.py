@@ -62,15 +62,6 @@ def read(path: Path) -> Reader:
     return reader
 
 
-ONE_PAGE = HTML / "book" / "print.html"
-
-
-@pytest.fixture(scope="module")
-def single_pages(pages: list[Path]) -> list[Path]:
-    """All but the one that repeats them."""
-    return [page for page in pages if page != ONE_PAGE]
-
-
 @pytest.fixture(scope="module")
 def pages() -> list[Path]:
     if not (HTML / "index.html").is_file():
@@ -125,24 +116,31 @@ def test_figures_say_what_they_show(pages: list[Path]) -> None:
             assert len(words.split()) >= 4, (page.name, words)
 
 
-def test_headings_go_down_one_step_at_a_time(single_pages: list[Path]) -> None:
-    for page in single_pages:
+def test_headings_go_down_one_step_at_a_time(pages: list[Path]) -> None:
+    for page in pages:
         levels = read(page).headings
         assert levels.count(1) == 1, page.name
         for above, below in pairwise(levels):
             assert below <= above + 1, (page.name, levels)
 
 
-def test_the_whole_book_is_on_one_page_too(single_pages: list[Path]) -> None:
-    one = read(ONE_PAGE)
+def test_the_whole_book_is_on_one_page_for_the_printer(pages: list[Path]) -> None:
+    path = HTML.parent / "single" / "print.html"
+    one = read(path)
     names = toc.listed(minibook.REPOSITORY)
     assert one.headings.count(1) == 1 + len(names)
     figures = [f for name in names for f in read(HTML / f"{name}.html").figures]
     assert Counter(one.figures) == Counter(figures)
+    assert [i for i, n in Counter(one.ids).items() if n > 1] == []
+    for link in one.links:
+        if link.startswith("#"):
+            assert unquote(link[1:]) in one.ids, link
+    for source in one.loaded:
+        assert (path.parent / urlsplit(source).path).is_file(), source
 
 
-def test_titles_and_descriptions_tell_pages_apart(single_pages: list[Path]) -> None:
-    chapters = [page for page in single_pages if page.parent.name == "book"]
+def test_titles_and_descriptions_tell_pages_apart(pages: list[Path]) -> None:
+    chapters = [page for page in pages if page.parent.name == "book"]
     titles = [re.findall(r"<title>([^<]+)", p.read_text(encoding="utf-8"))[0] for p in chapters]
     words = [
         re.findall(r'<meta name="description" content="([^"]*)', p.read_text(encoding="utf-8"))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
-from course_book import code, keys, nav, svg, swap
+from course_book import code, keys, nav, pdf, svg, swap
 from course_book.downloads import Address, exercises
 
 logger = logging.getLogger(__name__)
@@ -197,6 +198,7 @@ def context(
     metadata = app.env.metadata.get(pagename, {})
     context.update(
         book_title=app.config.html_title,
+        pdf=pdf.NAME if os.environ.get(pdf.VARIABLE) == "1" else "",
         has_math='class="katex' in body,
         description=description(doctree, str(metadata.get("description", ""))),
         parts=nav.parts(app, pagename),

@@ -7,8 +7,11 @@ import shutil
 from pathlib import Path
 
 from course_book.assets import MissingTool
+from course_book.single import PAGE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Set by build.py where a PDF will be made: then the pages have a link to it.
+VARIABLE = "COURSE_BOOK_PDF"
 NAME = "attention-from-an-average.pdf"
 
 
@@ -28,7 +31,7 @@ def find_browser() -> str:
 
 
 def print_book(html: Path) -> Path:
-    """Print ``html/book/print.html``; returns ``html/../attention-from-an-average.pdf``.
+    """Print the single page of the book in ``html``; returns the PDF, which lies in ``html``.
 
     Raises
     ------
@@ -40,14 +43,14 @@ def print_book(html: Path) -> Path:
     except ModuleNotFoundError as error:
         raise MissingTool("printing the book needs Playwright: pip install playwright") from error
     browser_path = find_browser()
-    target = html.parent / NAME
+    target = html / NAME
     part = target.with_suffix(".part")
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu"]
         browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
         try:
             page = browser.new_page(viewport={"width": 900, "height": 1200})
-            page.goto((html / "book" / "print.html").as_uri(), wait_until="load")
+            page.goto((html.parent / PAGE).as_uri(), wait_until="load", timeout=240_000)
             page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             # the widgets that were folded draw themselves now
             page.wait_for_timeout(3000)

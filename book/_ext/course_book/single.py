@@ -11,7 +11,8 @@ import html
 import re
 from pathlib import Path, PurePosixPath
 
-PAGE = "book/print"
+# Beside the book's folder and not in it: a page of many megapixels is for the printer only.
+PAGE = "single/print.html"
 _ARTICLE = re.compile(r"<article>(.*)</article>", re.DOTALL)
 _STYLES = re.compile(r'<link rel="stylesheet"[^>]*>')
 _STATES = re.compile(r"<script[^>]*widget-state\+json[^>]*>.*?</script>", re.DOTALL)
@@ -75,7 +76,7 @@ def article(text: str, page: str, pages: set[str]) -> str:
 
 
 def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
-    """Write ``out/book/print.html`` from the pages already in ``out``."""
+    """Write ``single/print.html`` beside ``out`` from the pages already in ``out``."""
     texts = {name: (out / f"{name}.html").read_text(encoding="utf-8") for name in docnames}
     pages = set(docnames)
     bodies = [article(text, name, pages) for name, text in texts.items()]
@@ -83,9 +84,9 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
     scripts = dict.fromkeys(s for text in texts.values() for s in _WIDGETS.findall(text))
     states = [s for text in texts.values() for s in _STATES.findall(text)]
     name = html.escape(title)
-    target = out / f"{PAGE}.html"
-    target.write_text(
-        f"""<!DOCTYPE html>
+    target = out.parent / PAGE
+    target.parent.mkdir(exist_ok=True)
+    text = f"""<!DOCTYPE html>
 <html lang="en" data-theme="light">
 <head>
 <meta charset="utf-8">
@@ -113,9 +114,10 @@ addEventListener("beforeprint", function () {{
 </script>
 </body>
 </html>
-""",
-        encoding="utf-8",
-    )
+"""
+    # every page of the book lies one folder deep, as this one does, but in the book's own folder
+    text = re.sub(r'="\.\./(_static|_images|exercises)/', rf'="../{out.name}/\1/', text)
+    target.write_text(text, encoding="utf-8")
     return target
 
 
