@@ -52,8 +52,10 @@ def print_book(html: Path) -> Path:
             page = browser.new_page(viewport={"width": 900, "height": 1200})
             page.goto((html.parent / PAGE).as_uri(), wait_until="load", timeout=240_000)
             page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-            # the widgets that were folded draw themselves now
-            page.wait_for_timeout(3000)
+            # a widget's place keeps a height of its own until the widget is drawn
+            drawn = "[...document.querySelectorAll('.widget-place')].every(p => !p.style.minHeight)"
+            page.wait_for_function(drawn, timeout=240_000)
+            page.wait_for_timeout(1000)
             page.pdf(
                 path=str(part),
                 format="A4",
