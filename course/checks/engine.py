@@ -69,8 +69,9 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise OutOfTime(f"Your code took longer than {seconds:g} seconds here: an endless loop?")
 
     before = {s: signal.signal(s, ring) for s in (signal.SIGALRM, signal.SIGPROF)}
-    signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Again and again: a bare `except` of the learner's may have caught the first.
+    signal.setitimer(signal.ITIMER_REAL, 10 * seconds, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 4)
     try:
         yield
     finally:
@@ -164,6 +165,8 @@ def _try(exercise: Exercise, subject: Subject, p: Property, seed: int) -> Outcom
     try:
         with time_limit(PROPERTY_SECONDS):
             p.run(Trial(exercise, subject, seed, p.name))
+    except OutOfTime as late:
+        return Outcome(p, False, late.message)
     except Failure as failure:
         return Outcome(p, False, failure.message, failure.example)
     except SubjectError as error:

@@ -22,8 +22,12 @@ class Failure(Exception):
         self.message, self.example = message, example
 
 
-class OutOfTime(Failure):
-    """The learner's code took too long."""
+class OutOfTime(BaseException):
+    """The learner's code took too long. No ``Exception``: its own handlers must not catch it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,15 @@ def test_an_extra_property_counts_and_a_bug_in_a_check_stops_nothing():
     assert "KeyError" in r.outcomes[-2].message
 
 
+# By thread: the signal of pytest-timeout is an alarm, and ours is not set beside another.
+@pytest.mark.timeout(120, method="thread")
 def test_an_endless_loop_costs_its_check_and_no_more(monkeypatch):
     monkeypatch.setattr("course.checks.engine.PROPERTY_SECONDS", 0.3)
     monkeypatch.setattr("course.checks.engine.DIAGNOSIS_SECONDS", 0.3)
-    source = "def causal_average(x):\n    while x.shape[0] == 3:\n        pass\n    return x\n"
+    source = (
+        "def causal_average(x):\n    while x.shape[0] == 3:\n        try:\n"
+        "            x = x + 0\n        except Exception:\n            pass\n    return x\n"
+    )
     exercise = Exercise(
         "average", "t", ("causal_average",), {"none": "nothing at all is named here"}
     )
@@ -131,6 +136,7 @@ def spin(seconds):
             pass
 
 
+@pytest.mark.timeout(120, method="thread")
 def test_a_time_limit_leaves_nobody_elses_alarm_behind():
     import signal
 
