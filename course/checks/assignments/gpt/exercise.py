@@ -29,7 +29,7 @@ MISTAKES = {
     "top-k-one-more": "You keep k + 1 tokens: the k-th largest is the last one kept.",
     "top-k-one-less": "You keep k − 1 tokens: keep those greater than OR EQUAL to the k-th "
     "largest.",
-    "top-k-ignored": "top_k has no effect.",
+    "top-k-ignored": "top_k has no effect: set all but the k largest logits to −∞.",
     "top-k-lowest": "You keep the k SMALLEST logits.",
     "top-k-zeroed": "You set the logits of the rest to 0: exp(0) = 1 is a weight; use −∞.",
     "top-k-too-large": "top_k above the vocabulary's size fails: then all tokens are kept.",
@@ -40,7 +40,7 @@ MISTAKES = {
     "top-p-each": "You keep each token whose own probability is at least p (or 1 − p): top-p is "
     "about "
     "the mass of the largest ones together.",
-    "top-p-ignored": "top_p has no effect.",
+    "top-p-ignored": "top_p has no effect: keep the smallest set of likely tokens that reaches p.",
     "top-p-unsorted": "You add up the probabilities in the vocabulary's order: sort them, largest "
     "first, before the cumulative sum.",
     "top-p-not-mapped-back": "You find the set in sorted order and apply it in the vocabulary's "

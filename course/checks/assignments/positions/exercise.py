@@ -22,7 +22,7 @@ MISTAKES = {
     "own numbers are 2i already.",
     "sin-each-column-its-own": "Each column has its own frequency; a sine and the cosine after it "
     "share one.",
-    "sin-base": "Your base is not 10000.",
+    "sin-base": "Your base is not 10000: the angle is pos / 10000^(2i/d).",
     "sin-positions-from-one": "Positions count from 0: the first row is 0, 1, 0, 1, …",
     "sin-multiplied": "The position is divided by 10000^(2i/d), yours is multiplied.",
     "sin-transposed": "Your result is (d_model, T): rows are positions.",
