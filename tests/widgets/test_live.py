@@ -20,7 +20,7 @@ from course.widgets import ScaledSoftmax
 from tests.widgets import harness
 from tests.widgets.cases import CASES
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(2400)]
 
 # As last recorded in Colab; nothing else of the course is needed to show a widget.
 COLAB = ["ipywidgets==7.7.1", "anywidget==0.9.21", "ipython==7.34.0", "ipykernel", "numpy"]
@@ -138,7 +138,7 @@ def test_with_colabs_versions_the_page_is_alive(
     subprocess.run([sys.executable, "-m", "venv", environment], check=True, timeout=120)
     python = environment / "bin" / "python"
     install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *COLAB]
-    subprocess.run(install, check=True, timeout=600)
+    subprocess.run(install, check=True, timeout=1500)
     spec = tmp_path / "share" / "kernels" / "colab"
     spec.mkdir(parents=True)
     kernel = {
