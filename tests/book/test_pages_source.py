@@ -1,0 +1,86 @@
+"""What is changed between an executed notebook and its page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.book import minibook
+from tests.book.minibook import code, md
+
+from course_book import page, single, swap, toc  # isort: skip
+
+
+def quiet(tmp_path: Path, *cells: minibook.Cell) -> list[dict]:
+    path = minibook.notebook(tmp_path / "x.ipynb", md("# X"), *cells)
+    return list(json.loads(swap.quiet(path.read_text(encoding="utf-8")))["cells"][1:])
+
+
+def test_parameters_are_not_shown_and_imports_are_folded(tmp_path: Path) -> None:
+    parameters, imports, idea, chosen = quiet(
+        tmp_path,
+        code("seed = 0", tags=["parameters"]),
+        code("import torch\nfrom torch import nn\n\ntorch.manual_seed(0)"),
+        code("import math\n\n\ndef f(x):\n    return math.exp(x)\n\n\nf(1)"),
+        code("import torch", tags=["hide-input"]),
+    )
+    assert "remove-cell" in parameters["metadata"]["tags"]
+    assert imports["metadata"]["tags"] == ["hide-cell"]
+    assert idea["metadata"]["tags"] == []
+    assert chosen["metadata"]["tags"] == ["hide-input"]
+
+
+def test_a_model_answer_shows_neither_its_marks_nor_the_hidden_tests(tmp_path: Path) -> None:
+    source = (
+        "def f():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n"
+        "assert f() == 1\n### BEGIN HIDDEN TESTS\nassert f() + f() == 2\n### END HIDDEN TESTS"
+    )
+    (cell,) = quiet(tmp_path, code(source))
+    assert cell["source"] == "def f():\n    return 1\nassert f() == 1"
+
+
+def test_model_answers_are_a_last_part(tmp_path: Path) -> None:
+    minibook.notebook(tmp_path / "solutions" / "head" / "head.ipynb", md("# Head"))
+    plain = {"format": "jb-book", "root": "book/intro", "parts": []}
+    made = toc.with_answers(plain, tmp_path, ["head", "none"])
+    assert made["parts"] == [
+        {"caption": "Model answers", "chapters": [{"file": "solutions/head/head"}]}
+    ]
+    assert plain["parts"] == []
+    assert toc.with_answers(plain, tmp_path, ["none"]) is plain
+
+
+def test_the_authors_line_becomes_the_one_under_the_title() -> None:
+    body = "<h1>T</h1>\n<p><em>Chapter 5 · 30 minutes to read, half a minute to run</em></p>\n<p>A"
+    rest, times = page.authors_times(body)
+    assert times == ["30 minutes to read", "half a minute to run"]
+    assert rest == "<h1>T</h1>\n<p>A"
+    assert page.authors_times("<p><em>Chapter of it</em></p>") == (
+        "<p><em>Chapter of it</em></p>",
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.4, "a few seconds"), (34, "35 s"), (119, "2 min"), (600, "10 min")],
+)
+def test_running_times_are_said_as_people_say_them(seconds: float, said: str) -> None:
+    assert page.running_time(seconds) == said
+
+
+def test_links_between_pages_become_links_within_the_single_one() -> None:
+    text = (
+        '<article><h1><span class="section-number">Chapter 1</span> One</h1>'
+        '<p id="a"><a href="#a">here</a> <a href="02-two.html#b">there</a> '
+        '<a href="02-two.html">two</a> <a href="https://example.org/x">away</a></p></article>'
+    )
+    made = single.article(text, "book/01-one", {"book/01-one", "book/02-two"})
+    assert made.startswith('<details class="chapter" id="p-01-one">\n<summary>Chapter 1: One<')
+    assert 'id="p-01-one-a"' in made
+    for link in ("#p-01-one-a", "#p-02-two-b", "#p-02-two", "https://example.org/x"):
+        assert f'href="{link}"' in made
+    with pytest.raises(ValueError, match="has no <article>"):
+        single.article("<p>", "book/x", set())
