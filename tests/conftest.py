@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,6 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+# A shell starts its background jobs with SIGINT ignored, and their children inherit that; the tests
+# of an interruption need it felt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI") == "true"
