@@ -89,7 +89,12 @@ def test_a_release_holds_no_answer_and_no_hidden_test(slug):
         for region in re.findall(
             r"### BEGIN (?:HIDDEN TESTS|SOLUTION)\n(.*?)\s*### END", source(cell), re.S
         ):
-            hidden += [line.strip() for line in region.splitlines() if len(line.strip()) > 30]
+            # A call of the public checks is the same in the visible part of the cell.
+            hidden += [
+                line.strip()
+                for line in region.splitlines()
+                if len(line.strip()) > 30 and "checks=[" not in line
+            ]
     assert hidden
     released = "\n".join(source(c) for c in cells(EXERCISES, slug) if c["cell_type"] == "code")
     assert not [line for line in hidden if line in released]
