@@ -42,6 +42,7 @@ export default course({
     for (const d in DTYPES) leaks[d] = Object.keys(MASKS).map((m) => sum(row(d, m).slice(ALLOWED)));
     return {
       say: sum(weights) ? "" : "empty", dtype: get("dtype"), mask: get("mask"), weights,
+      open: weights.slice(0, ALLOWED).map((w) => fixed(w, 3)).join(", "), closed: weights.slice(ALLOWED).map((w) => fixed(w, 3)).join(", "),
       allowed: sum(weights.slice(0, ALLOWED)), leak: sum(weights.slice(ALLOWED)), leaks,
     };
   },

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course.widgets.arithmetic import softmax
+from course.widgets.arithmetic import fixed, softmax
 from course.widgets.base import CourseWidget, Strings
 
 TOKENS = ("the", "cat", "sat", "on", "the", "mat")
@@ -81,8 +81,8 @@ class MaskedSoftmaxRow(CourseWidget):
             ],
         ],
         "readout": (
-            "{dtype}, mask {mask}: the four allowed keys get {allowed:.3f} of the weight, the two "
-            "masked ones {leak:.3f}."
+            "Allowed {open}; masked {closed}. In {dtype} with mask {mask} the future gets "
+            "{leak:.3f} of the weight."
         ),
         "readout_empty": (
             "{dtype}, mask {mask}: every score has overflowed to −∞; nothing is left to divide by."
@@ -104,6 +104,8 @@ class MaskedSoftmaxRow(CourseWidget):
             "dtype": self.dtype,
             "mask": self.mask,
             "weights": w.tolist(),
+            "open": ", ".join(fixed(x, 3) for x in w[:ALLOWED].tolist()),
+            "closed": ", ".join(fixed(x, 3) for x in w[ALLOWED:].tolist()),
             "allowed": float(w[:ALLOWED].sum()),
             "leak": float(w[ALLOWED:].sum()),
             "leaks": leaks,
