@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import logging
 import os
+import re
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +113,25 @@ class Classroom:
             raise ClassroomError(_explain_prepare(assignment, answer))
         return True
 
+    @contextlib.contextmanager
+    def alone(self, assignment: str) -> Iterator[None]:
+        """Hold the assignment: two gradings at once would share its working copies.
+
+        Raises:
+            ClassroomError: another process holds it.
+        """
+        path = self.root / "class" / f".{assignment.replace(os.sep, '_')}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise ClassroomError(
+                    f"{assignment} is being graded by another process (it holds {path}); wait "
+                    "for it to end."
+                ) from error
+            yield
+
     # ------------------------------------------------------------------------------ submissions
 
     def students(self, assignment: str) -> list[str]:
@@ -119,23 +142,26 @@ class Classroom:
         """Copy submissions from a folder into ``class/submitted``; whose they are.
 
         Understood are ``<student>/<assignment>/…``, ``<student>/<notebook>.ipynb`` and
-        ``<student>.ipynb``. What was submitted before and differs is moved to
-        ``class/superseded``, never deleted.
+        ``<student>.ipynb``; in a name ``* ? [ ]`` become ``_``. What was submitted before and
+        differs is moved to ``class/superseded``, never deleted.
 
         Raises:
             ClassroomError: the folder is not there, or nothing in it is a submission.
         """
         if not source.is_dir():
             raise ClassroomError(f"There is no folder {source}.")
+        if self.folder("submitted").resolve().is_relative_to(source.resolve()):
+            raise ClassroomError(f"{source} holds this course: name the folder of submissions.")
         found: dict[str, Path] = {}
         for entry in sorted(source.iterdir()):
             if entry.name.startswith("."):
                 continue
             if entry.is_dir() or entry.is_symlink():
                 inner = entry / assignment
-                found[entry.name] = inner if inner.is_dir() or inner.is_symlink() else entry
+                chosen = inner if inner.is_dir() or inner.is_symlink() else entry
+                found[re.sub(r"[*?\[\]]", "_", entry.name)] = chosen
             elif entry.suffix == ".ipynb":
-                found[entry.stem] = entry
+                found[re.sub(r"[*?\[\]]", "_", entry.stem)] = entry
         if not found:
             raise ClassroomError(f"There is no submission in {source}.")
         only = (database.notebook_names(self.db_url, assignment) or [assignment])[0]

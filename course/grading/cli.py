@@ -78,13 +78,19 @@ def _grade(args: argparse.Namespace) -> int:
         sandbox.require()
 
     from course.grading.classroom import Classroom, find_root
+
+    room = Classroom(args.root or find_root(Path.cwd()))
+    with room.alone(args.assignment):
+        if args.appeal:
+            return _appeal(room, args.assignment, args.student or [])
+        return _grade_class(room, args)
+
+
+def _grade_class(room: Classroom, args: argparse.Namespace) -> int:
     from course.grading.cohort import Cohort
     from course.grading.report import write_report
     from course.parallel import available_cores, executor
 
-    room = Classroom(args.root or find_root(Path.cwd()))
-    if args.appeal:
-        return _appeal(room, args.assignment, args.student or [])
     if room.prepare(args.assignment):
         print(f"The gradebook was brought up to date with {args.assignment}'s tests.")
     if args.submissions:

@@ -22,6 +22,8 @@ from course.files import atomic_write_text
 from course.grading import database, execution, plugins, rebuild, record, running, staging
 from course.grading.classroom import Classroom, last_error
 
+PATTERN = "*?[]"  # characters that nbgrader, which looks for files by name, trips over
+
 
 @dataclass
 class Task:
@@ -108,7 +110,13 @@ class Cohort:
         records = record.latest(self.room.folder("records"), self.assignment)
         waiting: dict[Future[dict[str, Any]], tuple[Task, str]] = {}
         open_runs: dict[str, int] = {}
-        for task in self.tasks(students):
+        for student in students:
+            if set(student) & set(PATTERN):
+                summary.failed[student] = (
+                    f"nbgrader takes {PATTERN} in a name for a pattern: rename the folder"
+                )
+                progress(student, "failed")
+        for task in self.tasks([s for s in students if s not in summary.failed]):
             if not force and self.is_graded(task, records):
                 summary.unchanged.append(task.student)
                 progress(task.student, "unchanged")

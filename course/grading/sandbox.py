@@ -182,6 +182,11 @@ def start_warm_parent(
     """
     if isolated:
         require()
+    elif sys.platform != "linux":
+        raise SandboxError(
+            f"Grading needs Linux, also without isolation, and this is {sys.platform}. Use the "
+            "project's container (see the instructor's page)."
+        )
     uid = unprivileged_uid() if isolated else None
     boot = _BOOT.format(root=str(PACKAGE.parent), fd=control.fileno(), preload=list(preload),
                         uid=uid, isolated=isolated)  # fmt: skip

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,21 +76,37 @@ def source_notebook() -> Any:
     ])  # fmt: skip
 
 
+def _make(root: Path) -> Classroom:
+    """The course in ``root``, made and prepared if it is not there."""
+    folder = root / "solutions" / "tiny"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        shutil.copy(ROOT / "nbgrader_config.py", root)
+        nbformat.write(source_notebook(), folder / "tiny.ipynb")
+        (folder / "hidden.py").write_text(f"WORD = {SECRET!r}\n")
+    changes = Config()
+    changes.SandboxExecute.limits = dict(LIMITS)
+    room = Classroom(root, changes)
+    room.prepare("tiny")
+    return room
+
+
+@functools.cache
+def _template() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="course-lab-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _make(folder / "course")
+    return folder / "course"
+
+
 class Lab:
     """A temporary course with nbgrader's real configuration file."""
 
-    def __init__(self, root: Path, *, limits: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        root.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / "nbgrader_config.py", root)
-        folder = root / "solutions" / "tiny"
-        folder.mkdir(parents=True)
-        nbformat.write(source_notebook(), folder / "tiny.ipynb")
-        (folder / "hidden.py").write_text(f"WORD = {SECRET!r}\n")
-        changes = Config()
-        changes.SandboxExecute.limits = dict(LIMITS if limits is None else limits)
-        self.room = Classroom(root, changes)
-        assert self.room.prepare("tiny")
+        if not root.exists() and "COURSE_GRADEBOOK" not in os.environ:
+            shutil.copytree(_template(), root)  # a fresh gradebook takes seconds
+        self.room = _make(root)
         self.released = nbformat.read(root / "class/release/tiny/tiny.ipynb", as_version=4)
 
     def notebook(self, answer: str = RIGHT, before: Sequence[str] = ()) -> Any:
