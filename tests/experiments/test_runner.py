@@ -24,6 +24,7 @@ ROW = ("pronouns", "average", 0)
 @pytest.fixture
 def short(monkeypatch):
     """The pronoun experiment at a few steps, the smallest training run there is."""
+    pytest.importorskip("torch", reason="torch is not installed here")
     experiment = replace(EXPERIMENTS["pronouns"], quick={"steps": 30})
     monkeypatch.setitem(EXPERIMENTS, "pronouns", experiment)
     runner._loaded.cache_clear()
@@ -247,6 +248,7 @@ def test_every_row_s_first_seed_comes_before_any_second():
 
 
 def test_two_processes_share_the_rows(monkeypatch):
+    pytest.importorskip("torch", reason="torch is not installed here")
     work = [("recurrence", row.name, 0) for row in EXPERIMENTS["recurrence"].rows]
     told: list[Outcome] = []
     outcomes = run_all(work, QUICK, jobs=2, report=told.append)

@@ -23,6 +23,7 @@ ROW = ("pronouns", "average", 0)
 @pytest.fixture
 def path(monkeypatch):
     """A record of the pronoun experiment at a few steps."""
+    pytest.importorskip("torch", reason="torch is not installed here")
     experiment = replace(EXPERIMENTS["pronouns"], quick={"steps": 30})
     monkeypatch.setitem(EXPERIMENTS, "pronouns", experiment)
     runner._loaded.cache_clear()
@@ -119,6 +120,7 @@ def test_a_changed_configuration_is_named(path):
 
 
 def test_what_trains_nothing_must_be_run_again():
+    pytest.importorskip("torch", reason="torch is not installed here")
     piece = ("recurrence", "attention", 0)
     run_row(*piece, QUICK)
     path = record_path(*piece, "quick")
