@@ -28,7 +28,7 @@ export default course({
       return () => {
         const answer = f.get("answers")[i], checked = f.get("checked")[i], right = answer === q.correct;
         options.forEach((option, c) => (option.firstChild.checked = c === answer));
-        const text = checked ? (right ? `${t("right")} ${q.why}` : t("wrong")) : asked && answer < 0 ? t("choose") : "";
+        const text = checked ? `${t(right ? "right" : "wrong")} ${q.why[answer]}` : asked && answer < 0 ? t("choose") : "";
         if (comment.textContent !== text) comment.textContent = text;
         comment.dataset.is = checked ? (right ? "right" : "wrong") : "";
       };

@@ -11,31 +11,60 @@ import traitlets
 
 from course.widgets.base import CourseWidget, Strings
 
+Source = str | Path | Sequence[Mapping[str, Any]]
 
-def read_questions(source: str | Path | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Questions from a TOML file (``[[question]]`` tables) or a list of mappings.
+QUESTIONS = Path(__file__).parent / "questions"
+
+
+def chapters_with_questions() -> list[str]:
+    """The chapters that have questions in the package: ``["01-average", …, "intro"]``."""
+    return sorted(path.stem for path in QUESTIONS.glob("*.toml"))
+
+
+def _found(source: Source) -> tuple[Sequence[Mapping[str, Any]], str]:
+    """The questions as written, and what an error calls the place they are from."""
+    if not isinstance(source, (str, Path)):
+        return source, "the list"
+    path = Path(source)
+    if isinstance(source, str) and path.suffix != ".toml":
+        path = QUESTIONS / f"{source}.toml"
+        if source not in chapters_with_questions():
+            known = ", ".join(chapters_with_questions())
+            raise ValueError(f"no questions for {source!r}; there are some for: {known}")
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"the questions cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path.name} is not valid TOML: {error}") from error
+    return data.get("question", []), path.name
+
+
+def read_questions(source: Source) -> list[dict[str, Any]]:
+    """Questions of a chapter (``"05-scaling"``), from a TOML file, or from a list of mappings.
 
     Each has ``question``, ``choices`` (2 to 6 different ones), ``correct`` (an index into them)
-    and ``why``.
+    and ``why``: a sentence for each choice, in their order, that says why it is right or wrong.
 
     Raises:
-        ValueError: a question lacks a part, or its ``correct`` is no index into its choices.
+        ValueError: there is no such chapter or file, a question lacks a part, its ``correct`` is
+            no index into its choices, or a choice has no sentence.
     """
-    if isinstance(source, (str, Path)):
-        found: Any = tomllib.loads(Path(source).read_text(encoding="utf-8")).get("question", [])
-    else:
-        found = source
+    found, where = _found(source)
     if not found:
-        raise ValueError(f"there is no question in {source!r}")
+        raise ValueError(f"there is no question in {where}")
     questions = []
     for number, q in enumerate(found, start=1):
+        this = f"question {number} of {where}"
         if lacking := [k for k in ("question", "choices", "correct", "why") if k not in q]:
-            raise ValueError(f"question {number} has no {' and no '.join(lacking)}")
-        choices, correct = list(q["choices"]), q["correct"]
+            raise ValueError(f"{this} has no {' and no '.join(lacking)}")
+        choices, correct, why = list(q["choices"]), q["correct"], q["why"]
         if not 2 <= len(choices) <= 6 or len(set(choices)) != len(choices):
-            raise ValueError(f"question {number} needs 2 to 6 different choices, not {choices}")
-        if not isinstance(correct, int) or not 0 <= correct < len(choices):
-            raise ValueError(f"question {number}: correct is {correct!r} of {len(choices)} choices")
+            raise ValueError(f"{this} needs 2 to 6 different choices, not {choices}")
+        if type(correct) is not int or not 0 <= correct < len(choices):
+            raise ValueError(f"{this}: correct is {correct!r} of {len(choices)} choices")
+        if isinstance(why, str) or len(why) != len(choices) or not all(map(str.strip, why)):
+            raise ValueError(f"{this} needs one sentence in why for each of its choices")
         questions.append({k: q[k] for k in ("question", "choices", "correct", "why")})
     return questions
 
@@ -53,7 +82,8 @@ class Quiz(CourseWidget):
     """A short quiz: choose, check, read why; wrong answers may be tried again.
 
     Args:
-        questions: a TOML file or a list, see :func:`read_questions`.
+        questions: a chapter (``Quiz("05-scaling")``), a TOML file or a list, see
+            :func:`read_questions`.
         answers: chosen index a question, −1 for none yet.
         checked: which answers have been checked.
         tries: how many checks were made a question.
@@ -71,12 +101,12 @@ class Quiz(CourseWidget):
         "look_for": "the reason, not the answer: say it before you press Check.",
         "check": "Check",
         "right": "Right.",
-        "wrong": "Not this one. Choose another.",
+        "wrong": "Not this one.",
         "choose": "Choose an answer first.",
         "readout": "{right:d} of {total:d} answered, in {tries:d} tries.",
     }
 
-    def __init__(self, questions: str | Path | Sequence[Mapping[str, Any]], **traits: Any) -> None:
+    def __init__(self, questions: Source, **traits: Any) -> None:
         read = read_questions(questions)
         empty: dict[str, Any] = {
             "answers": [-1] * len(read),

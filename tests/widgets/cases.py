@@ -103,8 +103,9 @@ CASES = [
     ),
     Case(
         "Quiz([{'question': 'How much is 1 + 1?', 'choices': ['1', '2'], 'correct': 1, "
-        "'why': 'One and one more.'}, {'question': 'And 2 + 2?', 'choices': ['three', 'four', "
-        "'five'], 'correct': 1, 'why': 'Two twice.'}])",
+        "'why': ['That is one alone.', 'One and one more.']}, {'question': 'And 2 + 2?', "
+        "'choices': ['three', 'four', 'five'], 'correct': 1, "
+        "'why': ['One short.', 'Two twice.', 'One over.']}])",
         moves=[
             Move("answer-0", "0", lambda n: n["right"] == 0),
             Move("tries", act="check-0", check=lambda n: n == {"right": 0, "total": 2, "tries": 1}),
@@ -112,6 +113,13 @@ CASES = [
             Move("tries", act="check-0", check=lambda n: n == {"right": 1, "total": 2, "tries": 2}),
         ],
         states=[{"answers": [1, 0], "checked": [True, True], "tries": [1, 3]}],
+    ),
+    Case(
+        "Quiz('05-scaling')",
+        moves=[
+            Move("answer-0", "1"),
+            Move("tries", act="check-0", check=lambda n: n == {"right": 1, "total": 4, "tries": 1}),
+        ],
     ),
     Case(
         "NextToken(*some_logits())",

@@ -107,6 +107,34 @@ def test_the_keyboard_alone_reaches_and_moves_everything(
         widget.assert_as_python(case.make())
 
 
+def test_a_quiz_is_answered_with_the_keyboard_alone(site: str, browser: Any) -> None:
+    case = next(c for c in CASES if c.slug.startswith("quiz-05"))
+    questions = case.make().questions
+    with Page(browser) as page:
+        widget = page.open(f"{site}/{case.slug}.html", case.name)
+        keys = page.page.keyboard
+        widget.root.evaluate("el => { el.tabIndex = -1; el.focus(); }")
+        for q in questions:
+            keys.press("Tab")  # to the question's first choice
+            keys.press("Space")
+            for _ in range(q["correct"]):
+                keys.press("ArrowDown")
+            keys.press("Tab")
+            keys.press("Enter")  # Check
+        widget.settle()
+        comments = widget.root.locator(".cw-comment").all_inner_texts()
+        assert comments == [f"Right. {q['why'][q['correct']]}" for q in questions]
+        assert widget.text() == f"{len(questions)} of {len(questions)} answered, in 4 tries."
+        keys.press("Shift+Tab")
+        keys.press("ArrowDown")  # round to another choice of the last question
+        keys.press("Tab")
+        keys.press("Enter")
+        widget.settle()
+        last = questions[-1]
+        other = last["why"][(last["correct"] + 1) % len(last["choices"])]
+        assert widget.root.locator(".cw-comment").last.inner_text() == f"Not this one. {other}"
+
+
 def assert_named(widget: Widget) -> None:
     """Every control has a name, every picture a text, and the readout can be heard."""
     unnamed = widget.root.evaluate(
