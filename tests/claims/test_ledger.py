@@ -366,8 +366,11 @@ def test_recurrence_induction_and_sequences_follow_their_records():
     put("induction", "one-layer", {"loss_repeated": 3.5, **heads})
     put("induction", "two-layers", {"loss_repeated": 0.2, **heads})
     assert entry(CLAIMS["A32"]).verdict == SHOWN
-    put("seq2seq", "reversal", {"greedy": 0.994, "beam": 0.996, "beam_not_worse": 1.0})
+    put("seq2seq", "reversal", {"greedy": 0.994, "beam": 0.996, "beam_not_worse": 0.998})
     assert entry(CLAIMS["C11"]).verdict == SHOWN
+    assert "at least as likely on 99.8 %" in entry(CLAIMS["C11"]).finding.measured
+    put("seq2seq", "reversal", {"greedy": 0.998, "beam": 0.996, "beam_not_worse": 1.0})
+    assert entry(CLAIMS["C11"]).verdict == DOES_NOT_HOLD
     put("recurrence", "lstm-2", {"reach": 30, "largest": 1, "farthest": 1.0})
     put("induction", "two-layers", {"loss_repeated": 3.4, **heads})
     put("seq2seq", "reversal", {"greedy": 0.9, "beam": 0.91, "beam_not_worse": 1.0})
