@@ -223,6 +223,42 @@ def _(choices: list[str]) -> str:
     return "nothing yet: equal weights would do the same"
 
 
+@answers("09-cost", 1)
+def _(choices: list[str]) -> str:
+    sizes = []
+    for n in (100, 300):
+        layer = MultiHeadAttention(16, 2, causal=False).to("meta")
+        _, weights = layer(torch.empty(1, n, 16, device="meta"), return_weights=True)
+        sizes.append(weights.nbytes)
+    words = {3: "three", 6: "six", 9: "nine", 27: "twenty-seven"}
+    return f"{words[sizes[1] // sizes[0]]} times as large"
+
+
+@answers("09-cost", 2)
+def _(choices: list[str]) -> str:
+    longest = [math.isqrt(2**30 // size) for size in (4, 2)]  # numbers of 4 and of 2 bytes
+    return f"about {longest[1] / longest[0]:.1f} times"
+
+
+@answers("09-cost", 3)
+def _(choices: list[str]) -> str:
+    n, C = 500, 1000
+    parts = {
+        "in the scores": 2 * n * n * C,
+        "in the softmax": 5 * n * n * 16,
+        "in the products of weights and values": 2 * n * n * C,
+        "in the projections and the feed-forward network": 24 * n * C * C,
+    }
+    return max(parts, key=lambda name: parts[name])
+
+
+@answers("09-cost", 4)
+def _(choices: list[str]) -> str:
+    scores = torch.tensor([2.0, 1.0, -3.0], dtype=torch.float64)
+    factor = (scores - 5).exp().sum() / (scores - 2).exp().sum()
+    return f"it is multiplied by e to the power {round(factor.log().item())}".replace("-", "−")
+
+
 @answers("intro", 1)
 def _(choices: list[str]) -> str:
     return f"{len(range(5 + 1, 500 + 1))} and 1"
