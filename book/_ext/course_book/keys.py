@@ -71,14 +71,29 @@ def package_key(root: Path) -> str:
     return f"{files}-{pins}-{sys.version_info.major}.{sys.version_info.minor}"
 
 
+def _reads(notebook: Path) -> list[str]:
+    """Files and folders beside a notebook that its cells read, as its metadata names them."""
+    metadata = json.loads(notebook.read_text(encoding="utf-8")).get("metadata", {})
+    return list(metadata.get(NAMESPACE, {}).get("reads", []))
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(files_below(path, set())) if path.is_dir() else [path]
+
+
 def notebook_keys(
     notebook: Path,
     root: Path,
     parameters: Mapping[str, Any] | None = None,
     corpus: str | None = None,
 ) -> dict[str, str]:
-    """The keys of one notebook; ``parameters`` and ``corpus`` are left out where not known."""
-    keys = {"source": file_hash(notebook), "package": package_key(root)}
+    """The keys of one notebook; ``parameters`` and ``corpus`` are left out where not known.
+
+    What a notebook reads from its folder counts as its source: ``"reads": [names]`` under
+    ``course_book`` in its metadata.
+    """
+    read = [p for name in _reads(notebook) for p in _files(notebook.parent / name)]
+    keys = {"source": file_hash(notebook, *read), "package": package_key(root)}
     if parameters is not None:
         keys["parameters"] = json.dumps(dict(parameters), sort_keys=True)
     if corpus is not None:

@@ -167,11 +167,31 @@ def head_of(body: str, line: str) -> str:
     return body.replace("</h1>", f"</h1>\n{line}", 1)
 
 
+# A result's link to a notebook beside its own: right in JupyterLab, another page in the book.
+_PAGE_LINK = re.compile(
+    r'<a class="page" href="([\w-]+)\.(?:ipynb|md)(#[\w-]+)?">(.*?)</a>', re.DOTALL
+)
+
+
+def page_links(app: Sphinx, pagename: str, body: str) -> str:
+    """Links in results that lead to pages of the book; where a page does not exist, its name."""
+    folder = pagename.rpartition("/")[0]
+
+    def link(match: re.Match[str]) -> str:
+        name = f"{folder}/{match[1]}" if folder else match[1]
+        if name not in app.env.found_docs:
+            return match[3]
+        return f'<a href="{match[1]}.html{match[2] or ""}">{match[3]}</a>'
+
+    return _PAGE_LINK.sub(link, body)
+
+
 def finish_body(app: Sphinx, pagename: str, body: str) -> str:
     """Figures inline, the palette's colours as variables, wide things scrollable."""
     body = _IMAGE.sub(Figures(app, pagename).replace, body)
     body = _INLINE_COLOUR.sub(lambda m: m[1] + _BY_COLOUR.get(m[2].lower(), m[2]), body)
     body = _FOLDED.sub(r"<summary>\n\1\n</summary>", body).replace(_EMPTY_HEAD, "<td></td>")
+    body = page_links(app, pagename, body)
     body = _TABLE.sub(lambda m: f'<div class="scroll">{m[0]}</div>', body)
     for message in _KATEX_ERROR.findall(body):
         logger.warning(
