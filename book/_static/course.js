@@ -79,6 +79,21 @@
     if (box.id) details.id = box.id;
   }
 
+  // Flash cards: arrow keys from card to card, one button for all.
+  const fronts = [...document.querySelectorAll("details.card > summary")];
+  for (const [i, front] of fronts.entries()) {
+    front.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step || !fronts[i + step]) return;
+      event.preventDefault();
+      fronts[i + step].focus();
+    });
+  }
+  document.getElementById("turn-all")?.addEventListener("click", () => {
+    const open = !fronts.every((front) => front.parentElement.open);
+    for (const front of fronts) front.parentElement.open = open;
+  });
+
   // A link into a folded answer opens it.
   const unfold = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));

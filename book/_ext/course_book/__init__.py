@@ -18,7 +18,7 @@ for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 
-from course_book import api, assets, downloads, nav, page, swap  # noqa: E402
+from course_book import api, assets, cards, downloads, nav, page, swap  # noqa: E402
 from course_book.formulas import Renderer  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
 from course_book.keys import file_hash  # noqa: E402
@@ -66,6 +66,8 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
     slugs = [slug for found in downloads.exercises(root).values() for slug in found]
     notebooks += [downloads.exercise_path(root, slug) for slug in slugs]
     downloads.write_downloads(notebooks, root, out, app.config.course_book_address)
+    if "book/flashcards" in env.found_docs:
+        cards.write_deck(root / "book", out / "book" / cards.DECK)
     write_front_door(out, app.config.root_doc, app.config.html_title)
     names = [e.docname for part in nav.parts(app, "") for e in part.entries]
     write_single_page(out, [app.config.root_doc, *names], app.config.html_title)
@@ -79,6 +81,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_book_branch", downloads.DEFAULT_BRANCH, "html")
     app.add_config_value("course_book_address", None, "")
     api.setup(app)
+    app.add_directive("course-cards", cards.CourseCards)
     app.connect("config-inited", _configure, priority=900)
     app.connect("env-get-outdated", swap.outdated)
     app.connect("source-read", swap.source_read, priority=100)
