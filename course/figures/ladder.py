@@ -118,6 +118,7 @@ def ladder_table(
     rows: Sequence[RowSummary],
     live: Mapping[str, Mapping[str, float]] | None = None,
     caption: str = "",
+    parameters: Mapping[str, int] | None = None,
 ) -> Table:
     """The ladder in figures: what was measured on this page, what is recorded, what is published.
 
@@ -125,6 +126,7 @@ def ladder_table(
         rows: rows of ``load_records("ladder")``.
         live: heading → slug → perplexity, for columns measured on the page.
         caption: a sentence above the table.
+        parameters: slug → how many the rung has, for a column of them.
 
     Raises:
         ValueError: no rows.
@@ -138,8 +140,11 @@ def ladder_table(
         if row.approximate and row.published is not None:
             published = f"≈ {row.published:.0f}" if row.published > 100 else f"≈ {row.published}"
         seeds = f"{row.n or '–'}{' (stale)' if row.stale else ''}"
-        lines.append([SHORT[row.name], *here, recorded, seeds, published])
-    return table(["held-out perplexity", *live, "recorded", "seeds", "published"], lines, caption)
+        size = [] if parameters is None else [f"{parameters[row.name]:,}"]
+        lines.append([SHORT[row.name], *size, *here, recorded, seeds, published])
+    size = [] if parameters is None else ["parameters"]
+    head = ["held-out perplexity", *size, *live, "recorded", "seeds", "published"]
+    return table(head, lines, caption)
 
 
 def _label_ends(ax: Axes, x: float, ends: list[tuple[float, str, str]]) -> None:

@@ -86,6 +86,12 @@ def test_table_puts_live_recorded_and_published_side_by_side(ladder):
     assert made.rows[1] == (SHORT["average"], "", "not yet measured", "–", "≈ 248")
 
 
+def test_table_with_a_column_of_parameters(ladder):
+    made = ladder_table([ladder["no-context"]], parameters={"no-context": 263168})
+    assert made.header[1] == "parameters"
+    assert made.rows[0][1] == "263,168"
+
+
 def test_table_marks_stale_records(ladder):
     row = replace(measured(ladder, "head", [46.0]), stale=True)
     assert ladder_table([row]).rows[0][1:] == ("46.00", "1 (stale)", "≈ 46.5")

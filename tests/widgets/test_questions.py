@@ -17,6 +17,8 @@ from course.attention import (
     scaled_dot_product_attention,
 )
 from course.averaging import averaging_matrix
+from course.block import Block, FeedForward
+from course.models import count_parameters
 from course.widgets.quiz import chapters_with_questions, read_questions
 
 Answer = Callable[[list[str]], str]
@@ -221,6 +223,57 @@ def _(choices: list[str]) -> str:
     row = masked_softmax(torch.zeros(10, 10), causal_mask(10))[-1]
     assert row[-2] == pytest.approx(0.1)
     return "nothing yet: equal weights would do the same"
+
+
+@answers("07-block", 1)
+def _(choices: list[str]) -> str:
+    values = torch.tensor([2.0, 5.0, 9.0])
+    made = torch.rand(1000, 3).softmax(-1) @ values
+    assert values.min() <= made.min()
+    assert made.max() <= values.max()
+    (outside,) = [c for c in choices if not values.min() <= float(c) <= values.max()]
+    return outside
+
+
+@answers("07-block", 2)
+def _(choices: list[str]) -> str:
+    network = FeedForward(12).double()
+    x = torch.randn(1, 7, 12, dtype=torch.float64)
+    changed = x.clone()
+    changed[:, 3] += 1
+    rows = (network(x) != network(changed)).any(-1)[0].nonzero().flatten().tolist()
+    assert rows == [3]
+    return "that row alone"
+
+
+@answers("07-block", 3)
+def _(choices: list[str]) -> str:
+    norm, x = torch.nn.LayerNorm(12).double(), torch.randn(5, 12, dtype=torch.float64)
+    assert torch.allclose(norm(10 * x), norm(x), atol=1e-4)
+    return "the same as before"
+
+
+@answers("07-block", 4)
+def _(choices: list[str]) -> str:
+    torch.manual_seed(0)
+    x = start = torch.randn(1, 20, 64)
+    for _ in range(12):
+        block = Block(64, 4, 20, norm="post")
+        with torch.no_grad():
+            block.attention.o_proj.weight *= 4
+            block.feed_forward.down.weight *= 4
+            x = block(x)
+    assert F.cosine_similarity(x, start, dim=-1).abs().mean() < 0.25
+    return "the present drowns in what is added to it"
+
+
+@answers("07-block", 5)
+def _(choices: list[str]) -> str:
+    small, large = Block(256, 4, 8), Block(512, 4, 8)
+    assert count_parameters(large) / count_parameters(small) == pytest.approx(4, abs=0.05)
+    share = count_parameters(large.feed_forward) / count_parameters(large)
+    assert share == pytest.approx(2 / 3, abs=0.01)
+    return "four times the parameters, two thirds of them in the feed-forward network"
 
 
 @answers("09-cost", 1)
