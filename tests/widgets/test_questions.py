@@ -312,6 +312,49 @@ def _(choices: list[str]) -> str:
     return f"it is multiplied by e to the power {round(factor.log().item())}".replace("-", "−")
 
 
+@answers("12-what-a-head-does", 2)
+def _(choices: list[str]) -> str:
+    from course.experiments import pronouns
+
+    config = dict(pronouns.EXPERIMENT.row("two-blocks").config)
+    torch.manual_seed(0)
+    model = pronouns.build(config).double()
+    number = {word: i for i, word in enumerate(pronouns.WORDS)}
+    ids = torch.tensor(
+        [[number[w] for w in pronouns.sentence("dog", "road", a)[:-3]] for a in ("tired", "wet")]
+    )
+    row = pronouns.first_block_scores(model, ids)[:, :, -1].detach()  # (2, H, 15)
+    moved = (row[0] - row[1]).abs() > 1e-9
+    assert moved[:, pronouns.ADJECTIVE].all()
+    assert moved.sum() == len(moved)
+    return "the adjective's own, in each head, and no other"
+
+
+@answers("12-what-a-head-does", 3)
+def _(choices: list[str]) -> str:
+    scores = torch.tensor([[1.0, 0.2, -0.5], [1.0, 0.2, 4.0]]).double()  # the last key is louder
+    louder = scores.softmax(-1)
+    turned = torch.tensor([[1.0, 0.2, -0.5], [0.2, 1.0, -0.5]]).double().softmax(-1)
+    ratio = [w[:, 0] / w[:, 1] for w in (louder, turned)]
+    assert (louder[1, :2] < louder[0, :2]).all()
+    assert torch.allclose(ratio[0][0], ratio[0][1])
+    assert not torch.allclose(ratio[1][0], ratio[1][1])
+    return "another key has taken a larger part of the row"
+
+
+@answers("12-what-a-head-does", 4)
+def _(choices: list[str]) -> str:
+    block = Block(16, 2, 8).double()
+    x = torch.randn(1, 8, 16, dtype=torch.float64)
+    other = x.clone()
+    other[0, 2] = -x[0, 2]  # the token before place 3
+    keys = [block.attention.k_proj(block.attention_norm(y))[0, 3] for y in (x, other)]
+    deep = [block.attention.k_proj(block.attention_norm(block(y)))[0, 3] for y in (x, other)]
+    assert torch.equal(*keys)
+    assert not torch.allclose(*deep)
+    return "a first layer's key does not know which token stands before it"
+
+
 @answers("intro", 1)
 def _(choices: list[str]) -> str:
     return f"{len(range(5 + 1, 500 + 1))} and 1"
