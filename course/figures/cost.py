@@ -134,18 +134,18 @@ def draw_tiles(ax: Axes, T: int, tile: int, now: int) -> None:
         x += width + 0.9
     words: tuple[tuple[float, float, str, str, str], ...] = (
         (-2.0, T / 2, "q", "query", "right"),
-        (T / 2, -2.0, "k", "key", "center"),
+        (T / 2, -2.5, "k", "key", "center"),
         (T / 2, T + 2.5, "v", "value", "center"),
         (start / 2, T / 2, "let go", "muted", "center"),
-        ((start + tile + T) / 2, T / 2, "not yet made", "muted", "center"),
+        ((start + tile + T) / 2, T / 2, "not yet\nmade", "muted", "center"),
     )
     for at_x, at_y, text, colour, side in words:
         if text == "let go" and not now:
             continue
-        if text == "not yet made" and start + tile >= T:
+        if text.startswith("not yet") and start + tile >= T:
             continue
         ax.text(at_x, at_y, text, ha=side, va="center", color=LIGHT[colour], fontsize=9)
-    ax.set(xlim=(-2.9, x), ylim=(T + 3.0, -2.6), aspect="equal")
+    ax.set(xlim=(-2.9, x), ylim=(T + 3.0, -3.1), aspect="equal")
     ax.axis("off")
 
 

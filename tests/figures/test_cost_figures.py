@@ -55,10 +55,10 @@ def test_one_tile_of_keys_is_at_work(ax):
     blue = rgb(LIGHT["attention"])
     strip = [p for p in ax.patches if p.get_height() == 12 and p.get_width() == 3]
     assert [(p.get_x(), p.get_facecolor()[:3]) for p in strip] == [(3, pytest.approx(blue))]
-    assert {"let go", "not yet made", "top", "mass", "out"} <= {t.get_text() for t in ax.texts}
+    assert {"let go", "not yet\nmade", "top", "mass", "out"} <= {t.get_text() for t in ax.texts}
 
 
-@pytest.mark.parametrize(("now", "absent"), [(0, "let go"), (3, "not yet made")])
+@pytest.mark.parametrize(("now", "absent"), [(0, "let go"), (3, "not yet\nmade")])
 def test_the_first_and_the_last_tile_have_nothing_on_one_side(ax, now, absent):
     draw_tiles(ax, 12, 3, now=now)
     assert absent not in {t.get_text() for t in ax.texts}
