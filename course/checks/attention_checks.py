@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course.checks import oracles
 from course.checks.counterexample import CounterExample, small_matrices
-from course.checks.engine import Exercise, Failure, Finding, Trial, agree, difference
+from course.checks.engine import Exercise, Failure, Finding, Trial, agree, difference, fitting
 from course.checks.oracles import FAULTS, Fault
 from course.checks.roles import Named, Roles
 from course.checks.subject import SubjectError
@@ -47,15 +47,7 @@ def matching(
     """Numbers of the candidates for which the (faulty) oracle gives all these results."""
     alive = torch.ones(len(roles), dtype=torch.bool)
     for out, x in zip(outs, xs, strict=True):
-        e = oracles.attend(x, roles, fault).double()
-        if e.shape[1:] != out.shape:
-            return []
-        o = out.double().expand_as(e)
-        gap = (o - e).abs()
-        both = (torch.isnan(o) & torch.isnan(e)) | (o == e)
-        gap = torch.where(both, 0.0, gap).nan_to_num(torch.inf)
-        size = e.abs().nan_to_num(0.0, posinf=0.0, neginf=0.0).flatten(1).amax(1).clamp(min=1.0)
-        alive &= gap.flatten(1).amax(1) <= tol * size
+        alive &= fitting(out, oracles.attend(x, roles, fault), tol)
         if not alive.any():
             return []
     return alive.nonzero().flatten().tolist()

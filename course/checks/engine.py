@@ -25,6 +25,7 @@ from course.checks.model import (
     Trial,
     agree,
     difference,
+    fitting,
 )
 from course.checks.report import Outcome, Report
 from course.checks.source import refusal
@@ -41,6 +42,7 @@ __all__ = [
     "Trial",
     "agree",
     "difference",
+    "fitting",
     "grade",
     "select",
     "time_limit",

@@ -56,7 +56,8 @@ def _seeded(seed: int | None) -> Iterator[None]:
     import random
 
     state, py_state = torch.random.get_rng_state(), random.getstate()
-    torch.manual_seed(seed)
+    # Not torch.manual_seed: where no GPU is in use it formats a traceback each time, for later.
+    torch.default_generator.manual_seed(seed)
     random.seed(seed)
     try:
         yield

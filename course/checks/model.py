@@ -170,16 +170,27 @@ def agree(actual: Tensor, expected: Tensor, tol: float = 1e-5) -> bool:
     """Whether two tensors agree to ``tol`` relative to the largest expected entry (at least 1)."""
     if actual.shape != expected.shape:
         return False
-    a, e = actual.to(torch.float64), expected.to(torch.float64)
-    odd = ~torch.isfinite(e)
-    if not torch.equal(a[odd].nan_to_num(7.5), e[odd].nan_to_num(7.5)):
-        return False
-    a, e = a[~odd], e[~odd]
-    if not a.numel():
-        return True
-    if not torch.isfinite(a).all():
-        return False
-    return bool((a - e).abs().max() <= tol * max(1.0, float(e.abs().max())))
+    return bool(fitting(actual, expected[None], tol))
+
+
+def fitting(actual: Tensor, candidates: Tensor, tol: float = 1e-5) -> Tensor:
+    """Which candidates (K, …) a result (…) agrees with, each as in `agree`. → (K,) bool
+
+    Where a candidate is infinite or NaN, the result has to be so too.
+    """
+    if candidates.shape[1:] != actual.shape:
+        return torch.zeros(len(candidates), dtype=torch.bool)
+    if not actual.numel():
+        return torch.ones(len(candidates), dtype=torch.bool)
+    a = actual.to(torch.float64).reshape(1, -1)
+    e = candidates.to(torch.float64).reshape(len(candidates), -1)
+    gap = (a - e).abs()
+    size = e.abs()
+    if not torch.isfinite(gap.sum()):
+        same = (a == e) | (torch.isnan(a) & torch.isnan(e))
+        gap = torch.where(same, 0.0, gap).nan_to_num(torch.inf)
+        size = size.nan_to_num(0.0, posinf=0.0)
+    return gap.amax(1) <= tol * size.amax(1).clamp(min=1.0)
 
 
 def difference(actual: Tensor, expected: Tensor) -> str:
@@ -188,9 +199,13 @@ def difference(actual: Tensor, expected: Tensor) -> str:
     if not torch.isfinite(a).all() and torch.isfinite(e).all():
         return f"Yours has {int((~torch.isfinite(a)).sum())} entries that are NaN or infinite."
     gap = (a - e).abs().nan_to_num(0.0)
-    where = torch.unravel_index(gap.argmax(), gap.shape) if gap.dim() else ()
-    at = ", ".join(str(int(i)) for i in where)
+    # Not torch.unravel_index: its first call loads sympy, for a second or two.
+    place, where = int(gap.argmax()), []
+    for length in reversed(gap.shape):
+        where.append(place % length)
+        place //= length
+    at = tuple(reversed(where))
     return (
-        f"The largest difference is {float(gap.max()):.3g}, at [{at}]: yours {float(a[where]):.4g},"
-        f" expected {float(e[where]):.4g}."
+        f"The largest difference is {float(gap.max()):.3g}, at [{', '.join(map(str, at))}]: "
+        f"yours {float(a[at]):.4g}, expected {float(e[at]):.4g}."
     )

@@ -105,9 +105,11 @@ def _gather(parameters: Sequence[Named], C: int, H: int, D: int, output: bool) -
 
     for out_tensor, rest in _without_output(tensors, C, output):
         outs: list[Slice | None] = list(_outputs(out_tensor, C, H, D)) if output else [None]
+        last = [(mark(out[0]) if out else 0.0, out) for out in outs]
         for slices in _three(rest, C, H, D):
-            for out in outs:
-                key = tuple(mark(w) for w, _ in [*slices, *([out] if out else [])])
+            first = tuple(mark(w) for w, _ in slices)
+            for of_out, out in last:
+                key = (*first, of_out)
                 if key not in seen and len(found) < MAX_CANDIDATES:
                     seen.add(key)
                     found.append((slices, out))

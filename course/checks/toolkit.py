@@ -226,62 +226,6 @@ def expect_dtypes(
             )
 
 
-def expect_gradients(
-    target: Target,
-    x: Tensor,
-    *,
-    may_be_missing: Callable[[str], bool] = lambda n: False,
-    inputs: Sequence[int] = (0,),
-) -> None:
-    """Every parameter's gradient exists and equals finite differences. Wants a float64 target."""
-    t = target.t
-    out = target(x)
-    g = t.normal(*out.shape, dtype=torch.float64)
-    reply = target.vjp(x, g, inputs)
-    got: dict[str, Any] = dict(reply["parameters"])
-    for i, grad in zip(inputs, reply["inputs"], strict=True):
-        t.expect(
-            grad is not None,
-            f"No gradient reaches argument {i + 1}: is something detached, "
-            "or computed under no_grad?",
-        )
-    for n, _ in target.parameters:
-        if got.get(n) is None and not may_be_missing(n):
-            raise Failure(
-                f"The parameter `{n}` gets no gradient: it is not used, or something is detached."
-            )
-    eps = 1e-3
-    program: list[dict[str, Any]] = []
-    slopes: list[tuple[str, float]] = []
-    arguments = [x, *target.rest]
-    for i, grad in zip(inputs, reply["inputs"], strict=True):
-        u = t.normal(*arguments[i].shape, dtype=arguments[i].dtype)
-        for sign in (1, -1):
-            moved = list(arguments)
-            moved[i] = arguments[i] + sign * eps * u
-            program.append({"op": "call", "on": target.on, "args": moved, "kwargs": target.kwargs})
-        slopes.append((f"argument {i + 1}", float((grad.double() * u.double()).sum())))
-    values = dict(target.parameters)
-    for n, p in target.parameters:
-        if got.get(n) is None:
-            continue
-        u = t.normal(*p.shape, dtype=p.dtype)
-        for sign in (1, -1):
-            program.append({"op": "set", "on": target.on, "values": {n: p + sign * eps * u}})
-            program.append(target.op(x))
-        program.append({"op": "set", "on": target.on, "values": {n: values[n]}})
-        slopes.append((f"parameter `{n}`", float((got[n].double() * u.double()).sum())))
-    outs = [r["value"] for r in t.subject.ask(program) if isinstance(r.get("value"), Tensor)]
-    for (what, slope), plus, minus in zip(slopes, outs[0::2], outs[1::2], strict=True):
-        measured = float(((plus.double() - minus.double()) * g).sum() / (2 * eps))
-        scale = max(1.0, abs(measured), float(g.norm()) * 0.3)
-        t.expect(
-            abs(slope - measured) <= 0.02 * scale,
-            f"The gradient for {what} is {slope:.4g} along a direction in which the result "
-            f"really changes by {measured:.4g}: part of it is detached or overwritten.",
-        )
-
-
 def expect_registered(
     target: Target, rebuild: Callable[[], Target], x: Tensor, at_least: int
 ) -> None:

@@ -10,11 +10,11 @@ from torch import Tensor
 from course.checks.counterexample import small_matrices
 from course.checks.engine import Exercise, Finding, Trial, agree
 from course.checks.functional import check_values, edits, find_variants
+from course.checks.gradients import expect_gradients
 from course.checks.toolkit import (
     Target,
     expect_causal,
     expect_dtypes,
-    expect_gradients,
     expect_lengths,
     expect_pure,
     expect_rows_apart,

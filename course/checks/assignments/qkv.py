@@ -11,13 +11,13 @@ from torch import Tensor
 from course.checks.counterexample import small_matrices
 from course.checks.engine import Exercise, Finding, Trial, agree
 from course.checks.functional import check_values, edits, find_variants, results
+from course.checks.gradients import expect_gradients
 from course.checks.oracles import FAULTS, Fault, attend, pairs
 from course.checks.roles import Roles
 from course.checks.toolkit import (
     Target,
     expect_causal,
     expect_dtypes,
-    expect_gradients,
     expect_lengths,
     expect_pure,
     expect_rows_apart,
@@ -186,12 +186,16 @@ def _causal(t: Trial) -> None:
 @qkv.prop("stable", 1, "Scores of ±1e4 overflow nowhere, and nothing leaks through the mask")
 def _stable(t: Trial) -> None:
     x, q, k, v = _case(t, 30, 5, 4, 3)
-    calm, big, one = results(t, ON, [[x, q, k, v], [x, 100 * q, 100 * k, v], [x[:, :1], q, k, v]])
-    t.expect(bool(torch.isfinite(big).all()), "Scores of ±1e4 give NaN or infinite outputs.")
-    t.expect(
-        agree(big[:, :1], one),
-        "With large scores the first output depends on later tokens: the mask leaks.",
+    # Drawn keys, then keys that make every token's score with itself far below zero.
+    big, low, one = results(
+        t, ON, [[x, 100 * q, 100 * k, v], [x, 100 * q, -100 * q, v], [x[:, :1], q, k, v]]
     )
+    for large in (big, low):
+        t.expect(bool(torch.isfinite(large).all()), "Scores of ±1e4 give NaN or infinite outputs.")
+        t.expect(
+            agree(large[:, :1], one),
+            "With large scores the first output depends on later tokens: the mask leaks.",
+        )
     same = x[:, :1].expand(30, 5, 4)
     (flat,) = results(t, ON, [[same, q, k, v]])
     t.close(flat, (same @ v), "With equal tokens every output is that token's value.")

@@ -10,7 +10,8 @@ from torch import Tensor
 from course.checks.counterexample import small_matrices
 from course.checks.engine import Exercise, Finding, Trial, agree
 from course.checks.functional import check_values, edits, find_variants, results
-from course.checks.toolkit import Target, expect_gradients
+from course.checks.gradients import expect_gradients
+from course.checks.toolkit import Target
 
 SCORES, TOKENS = "scaled_scores", "effective_tokens"
 

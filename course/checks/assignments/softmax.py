@@ -10,7 +10,8 @@ from torch import Tensor
 from course.checks.counterexample import small_matrices
 from course.checks.engine import Exercise, Failure, Finding, Trial, agree, difference
 from course.checks.functional import check_values, edits, find_variants
-from course.checks.toolkit import Target, expect_gradients
+from course.checks.gradients import expect_gradients
+from course.checks.toolkit import Target
 
 ON = "masked_softmax"
 

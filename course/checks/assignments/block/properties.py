@@ -8,12 +8,12 @@ from torch import Tensor
 from course.checks.assignments.block.exercise import CLS, CONTEXT, block
 from course.checks.assignments.block.oracle import ACTIVATIONS, hit, make, right_block, sizes
 from course.checks.engine import Failure, Trial, agree, difference
+from course.checks.gradients import expect_gradients
 from course.checks.toolkit import (
     Target,
     build,
     expect_causal,
     expect_dtypes,
-    expect_gradients,
     expect_lengths,
     expect_pure,
     expect_registered,

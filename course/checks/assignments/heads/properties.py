@@ -11,12 +11,12 @@ from course.checks.attention_checks import (
     several_heads_dropout_seen,
 )
 from course.checks.engine import Trial, agree
+from course.checks.gradients import expect_gradients
 from course.checks.toolkit import (
     Target,
     build,
     expect_causal,
     expect_dtypes,
-    expect_gradients,
     expect_lengths,
     expect_pure,
     expect_registered,

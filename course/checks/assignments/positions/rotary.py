@@ -13,7 +13,8 @@ from course.checks.assignments.positions.exercise import BASE, ROPE, positions
 from course.checks.counterexample import CounterExample
 from course.checks.engine import Failure, Finding, Trial, agree, difference
 from course.checks.functional import edits, results
-from course.checks.toolkit import Target, expect_gradients
+from course.checks.gradients import expect_gradients
+from course.checks.toolkit import Target
 
 
 def rope(
