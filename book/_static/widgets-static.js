@@ -94,7 +94,7 @@
       console.error(error);
       say(place, `${LOST} (${error.message}).`);
     }
-    place.style.minHeight = "";
+    place.removeAttribute("style");
   }
 
   function say(place, text) {
@@ -105,13 +105,18 @@
     place.replaceChildren(note);
   }
 
-  // Each view becomes a box of the height the widget will need, so that nothing moves later.
+  // Each view stands in a box of the height the widget will need, so that nothing moves later. The
+  // book's pages come with it; a page made by others gets it here.
   const waiting = [];
   for (const script of document.querySelectorAll(`script[type="${VIEW}"]`)) {
     const { model_id: id } = JSON.parse(script.textContent);
-    const place = document.createElement("div");
-    place.className = "widget-place";
-    script.replaceWith(place);
+    let place = script.closest(".widget-place");
+    if (place) place.replaceChildren();
+    else {
+      place = document.createElement("div");
+      place.className = "widget-place";
+      script.replaceWith(place);
+    }
     const [narrow, wide] = states[id]?.state.reserve ?? [0, 0];
     place.style.minHeight = `${place.clientWidth < 520 ? narrow : wide}px`;
     waiting.push([place, id]);

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
-from course_book import code, keys, nav, pdf, svg, swap
+from course_book import code, keys, nav, pdf, places, svg, swap
 from course_book.downloads import Address, exercises
 
 logger = logging.getLogger(__name__)
@@ -192,6 +192,8 @@ def finish_body(app: Sphinx, pagename: str, body: str) -> str:
     body = _INLINE_COLOUR.sub(lambda m: m[1] + _BY_COLOUR.get(m[2].lower(), m[2]), body)
     body = _FOLDED.sub(r"<summary>\n\1\n</summary>", body).replace(_EMPTY_HEAD, "<td></td>")
     body = page_links(app, pagename, body)
+    if swap.is_notebook(app.env, pagename):
+        body = places.boxes(body, places.reserves(swap.executed(app.env, pagename)))
     body = _TABLE.sub(lambda m: f'<div class="scroll">{m[0]}</div>', body)
     for message in _KATEX_ERROR.findall(body):
         logger.warning(
