@@ -212,7 +212,8 @@ def everywhere():
         look(value, "In")
 def files():
     for top, folders, names in os.walk("/"):
-        if top.startswith(("/proc/sys", "/sys", "/usr", "/lib")) or "site-packages" in top:
+        # The interpreter's own files are everybody's; the learner's code runs on them.
+        if top.startswith(("/proc/sys", "/sys", "/usr", "/lib", sys.prefix, sys.base_prefix)):
             folders[:] = []
             continue
         for name in names:

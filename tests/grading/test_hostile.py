@@ -46,7 +46,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, parent: WarmParent) -> Run:
 
 def test_nobody_stops_the_run(run: Run) -> None:
     said = str(run.answer.get("log", "")).split("[WARNING]")
-    assert run.answer["success"], [part for part in said if "ERROR" in part][:3]
+    told = [part for part in said if "ERROR" in part][:3]
+    assert run.answer["success"], f"{told} {str(run.answer.get('error'))[-2000:]}"
 
 
 @pytest.mark.timeout(900)
