@@ -18,7 +18,8 @@ from course.attention import (
 )
 from course.averaging import averaging_matrix
 from course.block import Block, FeedForward
-from course.models import count_parameters
+from course.models import GPT, count_parameters, gpt_parameters
+from course.sampling import filter_logits
 from course.widgets.quiz import chapters_with_questions, read_questions
 
 Answer = Callable[[list[str]], str]
@@ -353,6 +354,41 @@ def _(choices: list[str]) -> str:
     assert torch.equal(*keys)
     assert not torch.allclose(*deep)
     return "a first layer's key does not know which token stands before it"
+
+
+@answers("10-gpt", 1)
+def _(choices: list[str]) -> str:
+    counts = [gpt_parameters(48, 3, 100, length)["total"] for length in (64, 128)]
+    assert counts[1] - counts[0] == 64 * 48
+    return "a vector of the model's width for each new place"
+
+
+@answers("10-gpt", 2)
+def _(choices: list[str]) -> str:
+    assert F.cross_entropy(torch.zeros(1, 1000), torch.tensor([3])) > 6.9
+    return "the model can see its targets"
+
+
+@answers("10-gpt", 3)
+def _(choices: list[str]) -> str:
+    logits = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64).log()
+    return f"{filter_logits(logits, 0.5).softmax(-1)[0]:.2f}"
+
+
+@answers("10-gpt", 4)
+def _(choices: list[str]) -> str:
+    logits = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64).log()
+    return str(int(filter_logits(logits, top_p=0.7).isfinite().sum()))
+
+
+@answers("10-gpt", 5)
+def _(choices: list[str]) -> str:
+    model = GPT(20, 8, 16, 2, 2).eval()
+    idx = torch.randint(20, (1, 8), generator=torch.Generator().manual_seed(0))
+    cache = model.new_cache(1)
+    rows = [model(idx[:, t : t + 1], cache) for t in range(8)]  # one query at a time
+    assert torch.allclose(torch.cat(rows, 1), model(idx), atol=1e-5)
+    return "an earlier token's query is never asked again"
 
 
 @answers("intro", 1)
