@@ -218,8 +218,12 @@ def files():
             continue
         for name in names:
             path = os.path.join(top, name)
-            if name.endswith((".ipynb", ".db", ".sqlite")) or "hidden" in name.lower():
+            if name.endswith(".ipynb") or "hidden" in name.lower():
                 found.append(path)
+            elif name.endswith((".db", ".sqlite")):  # a tool's cache is none of ours
+                data = open(path, "rb").read()
+                if any(w.encode() in data for w in ("grade_cell", "TABLE history", word)):
+                    found.append(path)
             elif top.startswith("/proc/") and name in ("environ", "cmdline"):
                 try:
                     look(open(path, "rb").read().decode(errors="replace"), path)
