@@ -57,7 +57,7 @@ _CONFIG = {
     "label_smoothing": 0.1,
     "warmup": 400,
     "batch_size": 64,
-    "steps": 3000,
+    "steps": 10_000,
     "test_sources": 500,
     "beams": 4,
 }
