@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from course.attention import (
+    CrossAttention,
     Head,
     MultiHeadAttention,
     causal_mask,
@@ -17,9 +18,10 @@ from course.attention import (
     scaled_dot_product_attention,
 )
 from course.averaging import averaging_matrix
-from course.block import Block, FeedForward
+from course.block import Block, DecoderLayer, FeedForward
 from course.models import GPT, count_parameters, gpt_parameters
 from course.sampling import filter_logits
+from course.training import noam_rate
 from course.widgets.quiz import chapters_with_questions, read_questions
 
 Answer = Callable[[list[str]], str]
@@ -311,6 +313,54 @@ def _(choices: list[str]) -> str:
     scores = torch.tensor([2.0, 1.0, -3.0], dtype=torch.float64)
     factor = (scores - 5).exp().sum() / (scores - 2).exp().sum()
     return f"it is multiplied by e to the power {round(factor.log().item())}".replace("-", "−")
+
+
+@answers("11-encoder-decoder", 1)
+def _(choices: list[str]) -> str:
+    _, weights = CrossAttention(8, 2)(torch.randn(1, 5, 8), torch.randn(1, 7, 8), None, True)
+    T, S = weights.shape[-2:]
+    assert (weights > 0).all()
+    return f"a map of {T} rows and {S} columns, all of it"
+
+
+@answers("11-encoder-decoder", 2)
+def _(choices: list[str]) -> str:
+    layer = CrossAttention(8, 2).double()
+    x, memory = torch.randn(2, 1, 7, 8, dtype=torch.float64)
+    assert torch.allclose(layer(x, memory), layer(x, memory[:, torch.randperm(7)]), atol=1e-12)
+    return "nothing, up to rounding"
+
+
+@answers("11-encoder-decoder", 3)
+def _(choices: list[str]) -> str:
+    with torch.device("meta"):
+        encoder = Block(512, 8, d_ff=2048, qkv_bias=True)
+        decoder = DecoderLayer(512, 8, d_ff=2048)
+        further = MultiHeadAttention(512, 8, qkv_bias=True), torch.nn.LayerNorm(512)
+    more = count_parameters(decoder) - count_parameters(encoder)
+    assert more == sum(map(count_parameters, further))
+    return "those of one attention and one norm"
+
+
+@answers("11-encoder-decoder", 4)
+def _(choices: list[str]) -> str:
+    target = torch.full((1, 5), 0.02).double()
+    target[0, 3] += 0.9
+    loss = F.cross_entropy(target.log(), torch.tensor([3]), label_smoothing=0.1)
+    assert torch.isclose(loss, -(target * target.log()).sum())
+    return "the entropy of the smoothed target"
+
+
+@answers("11-encoder-decoder", 5)
+def _(choices: list[str]) -> str:
+    peaks = []
+    for warmup in (100, 400):
+        rates = [noam_rate(step, 64, warmup) for step in range(1, 1000)]
+        peaks.append((rates.index(max(rates)) + 1, max(rates)))
+    (early, high), (late, low) = peaks
+    size = {1: "as high as before", 2: "half as high", 4: "a quarter as high"}[round(high / low)]
+    assert late == 4 * early
+    return f"four times as late, {size}"
 
 
 @answers("12-what-a-head-does", 2)
