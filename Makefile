@@ -44,8 +44,8 @@ grade: ready ## grade the submissions in class/ (ASSIGNMENT=head)
 results: ready ## run the recorded experiments that are missing or stale (hours)
 	@$(PY) -m course records refresh
 
-bench: ready ## the comparisons in benchmarks/
-	@$(PY) benchmarks/run.py
+bench: ready ## measure the course against what one would use instead, and the limit
+	@$(PY) -m benchmarks --install
 
 check: ready ## the quick part of test: lint, types, import floors, unit tests
 	@$(PY) .ci/stages.py --only lint,types,floors,unit

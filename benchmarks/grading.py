@@ -1,0 +1,89 @@
+"""Grading a class: 24 submissions of ``head``, isolated, against plain ``nbgrader autograde``.
+
+Ours runs each learner's code in a sandbox of its own; nbgrader runs it with the instructor's
+rights, in a new kernel each time.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+
+from benchmarks import classes
+from benchmarks.comparison import ROOT, CannotMeasure, Comparison, Context
+from benchmarks.measure import summary
+from benchmarks.results import Goal, Row
+from benchmarks.watch import watch
+
+SIDES = {"course, 2 workers": 2, "course, 1 worker": 1, "nbgrader autograde": 0}
+
+
+def grade(folder: Path, workers: int, learners: int) -> list[float]:
+    """Submissions a minute and peak memory of one grading, in a fresh copy of the class.
+
+    Raises:
+        RuntimeError: not everybody has a grade.
+    """
+    plain = workers == 0
+    template = classes.make(folder / ("plain" if plain else "ours"), learners, plain)
+    room = folder / "room"
+    shutil.rmtree(room, ignore_errors=True)
+    shutil.copytree(template, room)
+    command = classes.plain() if plain else classes.ours(room, workers)
+    taken = watch(command, room if plain else ROOT, {"PYTHONPATH": str(ROOT)})
+    points = classes.points(room)
+    if len(points) != learners or len(set(points.values())) != 1 or not min(points.values()):
+        raise RuntimeError(f"{' '.join(command)}: {learners} equal answers were graded {points}")
+    return [learners / taken.seconds * 60, taken.peak_mb, min(points.values())]
+
+
+def run(context: Context) -> list[Row]:
+    if shutil.which("bwrap") is None:
+        raise CannotMeasure("bubblewrap is not here: apt-get install bubblewrap")
+    learners = context.pick(24, 1)
+    sides = context.pick(list(SIDES), ["course, 1 worker", "nbgrader autograde"])
+    taken: dict[str, list[list[float]]] = {name: [] for name in sides}
+    for number in range(context.rounds):
+        for name in sides:
+            context.say(f"round {number + 1} of {context.rounds}: {name}")
+            workers = SIDES[name]
+            taken[name].append(
+                context.part(
+                    f"{number}-{workers}", partial(grade, context.folder, workers, learners)
+                )
+            )
+    points = {value[2] for values in taken.values() for value in values}
+    if len(points) != 1:
+        raise RuntimeError(f"the sides gave different points for the same answers: {points}")
+    rates = {name: [value[0] for value in values] for name, values in taken.items()}
+    medians = {name: summary(values).median for name, values in rates.items()}
+    goals = []
+    for name, bound in (("course, 2 workers", 4.0), ("course, 1 worker", 2.0)):
+        if name in medians:
+            goals.append(
+                Goal(
+                    f"times nbgrader's throughput ({name})",
+                    medians[name] / medians["nbgrader autograde"],
+                    at_least=bound,
+                    why=f"on {os.cpu_count()} cores the learner's code, which both sides run, and "
+                    "nbgrader's own bookkeeping, which happens one submission after the other, "
+                    "take what is left",
+                )
+            )
+    memory = {f"{name}: peak MiB": max(v[1] for v in values) for name, values in taken.items()}
+    work = f"{learners} submissions of {classes.ASSIGNMENT}"
+    return [Row(work, "submissions a minute", rates, goals, memory, better="higher")]
+
+
+COMPARISON = Comparison(
+    name="grading",
+    title="Grading a class",
+    against="plain nbgrader autograde, without isolation",
+    run=run,
+    seconds=700,
+    default=False,
+    rounds=2,
+    notes=("Both sides give the same points; the run stops where they do not.",),
+)

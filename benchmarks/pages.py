@@ -1,0 +1,134 @@
+"""What a reader's browser fetches for a page, and how soon its first widget is alive.
+
+Each page of the built book in a browser with an empty cache, over HTTP from this machine. The other
+side is one executed chapter as Jupyter Book's defaults show it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.browser import chromium, chromium_path, fresh_page
+from benchmarks.comparison import ROOT, CannotMeasure, Comparison, Context
+from benchmarks.measure import summary
+from benchmarks.results import Goal, Row
+from benchmarks.watch import watch
+
+HTML = ROOT / "_build" / "html"
+EXECUTED = ROOT / "_build" / "executed" / "book"
+BUDGET = 400.0  # KiB
+ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+CONFIG = "title: Plain\nexecute:\n  execute_notebooks: 'off'\nonly_build_toc_files: true\n"
+# Notes when the first widget of the page has drawn itself and that has been painted.
+ALIVE = """
+const watcher = new MutationObserver(() => {
+  if (!document.querySelector(".course-widget[data-ready]")) return;
+  watcher.disconnect();
+  requestAnimationFrame(() => setTimeout(() => (window.__alive = performance.now())));
+});
+watcher.observe(document, { subtree: true, childList: true, attributes: true });
+"""
+
+
+def visit(browser: Any, site: str, path: str) -> tuple[float, float | None, int]:
+    """KiB transferred, ms until the first widget was alive (None without one), outside requests."""
+    outside: list[str] = []
+    with fresh_page(browser, site, outside) as page:
+        page.add_init_script(ALIVE)
+        protocol = page.context.new_cdp_session(page)
+        protocol.send("Network.enable")
+        sizes: list[float] = []
+        protocol.on("Network.loadingFinished", lambda e: sizes.append(e["encodedDataLength"]))
+        page.goto(f"{site}/{path}", wait_until="networkidle")
+        alive = None
+        if page.locator(".widget-place").count():
+            page.wait_for_function("() => window.__alive", timeout=30_000)
+            alive = float(page.evaluate("() => window.__alive"))
+        return sum(sizes) / 1024, alive, len(set(outside))
+
+
+def default_book(folder: Path, chapter: Path) -> Path:
+    """One executed chapter in a book of Jupyter Book's defaults."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "_config.yml").write_text(CONFIG, encoding="utf-8")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: page\n", encoding="utf-8")
+    notebook = json.loads(chapter.read_text(encoding="utf-8"))
+    (folder / "page.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    watch([sys.executable, "-c", ENTRY, "build", str(folder)], folder)
+    return folder / "_build" / "html"
+
+
+def chapter_to_compare() -> Path:
+    """The executed chapter with the most widgets in its saved state."""
+    chapters = sorted(EXECUTED.glob("[0-9]*.ipynb"))
+    if not chapters or not (HTML / "index.html").is_file():
+        raise CannotMeasure("the book is not built here: make book, then this again")
+    return max(chapters, key=lambda p: p.read_text(encoding="utf-8").count('"_esm"'))
+
+
+def run(context: Context) -> list[Row]:
+    chromium_path()
+    from tests.widgets import harness
+
+    chapter = chapter_to_compare()
+    mine = f"book/{chapter.stem}.html"
+    listed = sorted(p.relative_to(HTML).as_posix() for p in (HTML / "book").glob("*.html"))
+    paths = context.pick(listed, [mine])
+    context.say("a book of Jupyter Book's defaults")
+    plain = default_book(context.folder / "plain", chapter)
+    size: dict[str, list[float]] = {path: [] for path in paths}
+    alive: dict[str, list[float]] = {path: [] for path in paths}
+    default: list[float] = []
+    blocked = 0
+    with harness.serve(HTML) as site, harness.serve(plain) as other, chromium() as browser:
+        for number in range(context.rounds):
+            for path in paths:
+                context.say(f"round {number + 1} of {context.rounds}: {path}")
+                kib, ms, outside = visit(browser, site, path)
+                if outside:
+                    raise RuntimeError(f"{path} asks other hosts for {outside} files")
+                size[path].append(kib)
+                alive[path] += [] if ms is None else [ms]
+            kib, _, blocked = visit(browser, other, "page.html")
+            default.append(kib)
+    largest = max(paths, key=lambda p: summary(size[p]).median)
+    with_widgets = [p for p in paths if alive[p]]
+    rows = [
+        Row(
+            f"fetching a page ({chapter.stem})", "KiB",
+            {"course": size[mine], "Jupyter Book's defaults": default},
+            [Goal(f"KiB, the largest of {len(paths)} pages ({largest})",
+                  summary(size[largest]).median, below=BUDGET, unit="KiB",
+                  why="the saved states of its widgets and its figures are in the page itself")],
+            {"files the default page wants from other hosts (not counted)": float(blocked)},
+        )
+    ]  # fmt: skip
+    if with_widgets:
+        slowest = max(with_widgets, key=lambda p: summary(alive[p]).median)
+        first = mine if mine in with_widgets else with_widgets[0]
+        rows.append(
+            Row(
+                f"the first widget alive ({Path(first).stem})", "ms", {"course": alive[first]},
+                [Goal(f"ms, the slowest of {len(with_widgets)} pages ({slowest})",
+                      summary(alive[slowest]).median, below=1000.0, unit="ms",
+                      why="the page's own script starts widgets in the order of the page")],
+            )
+        )  # fmt: skip
+    return rows
+
+
+COMPARISON = Comparison(
+    name="pages",
+    title="A page",
+    against="the same chapter in a book of Jupyter Book's defaults",
+    run=run,
+    seconds=120,
+    peers=("psutil",),
+    rounds=3,
+    notes=("The server does not compress. The default page's widgets need other hosts to live.",),
+)
