@@ -56,33 +56,57 @@ TERMS = (
 
 @dataclass(frozen=True)
 class Word:
-    """A glossary entry."""
+    """A glossary entry: the word, what it means, and the chapter that introduces it."""
 
     word: str
     meaning: str
+    chapter: str
 
 
 GLOSSARY = (
-    Word("attention", "an average of values whose weights are computed from the tokens"),
-    Word("autoregressive", "each token is predicted from the ones before it"),
-    Word("block", "attention and a feed-forward network, each added to what it read"),
-    Word("causal mask", "forbids position t to look at positions after t"),
-    Word("cross-attention", "queries from one sequence, keys and values from another"),
-    Word("effective tokens", "exp of a row's entropy: how many tokens it attends to, in effect"),
-    Word("entropy", "−Σ w log w of a row of weights, in nats"),
-    Word("head", "one set of queries, keys and values, with its own weights"),
-    Word("key–value cache", "keys and values kept from earlier steps of generation"),
-    Word("label smoothing", "a share ε of each target is spread over all classes"),
-    Word("LayerNorm", "each token's vector shifted and scaled to mean 0 and variance 1"),
-    Word("logits", "scores before a softmax"),
-    Word("perplexity", "exp of the mean loss: how many equally likely tokens are left, in effect"),
-    Word("pre-norm, post-norm", "LayerNorm before a sub-layer, or after its residual sum"),
-    Word("residual stream", "what runs through all blocks; each block adds to it"),
-    Word("rotary embedding", "queries and keys turned by an angle that grows with position"),
-    Word("teacher forcing", "in training the decoder reads the true target so far"),
-    Word("temperature", "divides the logits: below 1 sharpens, above 1 flattens"),
-    Word("token", "a piece of text from a fixed vocabulary"),
-    Word("warm-up", "the learning rate rises from near 0 over the first steps"),
+    Word("ALiBi", "scores lowered in proportion to the distance, by head", "08-positions"),
+    Word("attention", "an average of values whose weights come from the tokens", "04-qkv"),
+    Word("autoregressive", "each token is predicted from the ones before it", "01-average"),
+    Word("beam search", "keeps the few likeliest beginnings, not one", "11-encoder-decoder"),
+    Word("block", "attention and a feed-forward network, each added to what it read", "07-block"),
+    Word("byte-level BPE", "tokens from bytes, the most frequent pair merged first", "01-average"),
+    Word("causal mask", "forbids position t to look at positions after t", "02-masked-matmul"),
+    Word(
+        "cross-attention",
+        "queries from one sequence, keys and values from another",
+        "11-encoder-decoder",
+    ),
+    Word("effective tokens", "exp of a row's entropy: how many it attends to", "05-scaling"),
+    Word("embedding", "the vector that stands for a token, learned", "01-average"),
+    Word("entropy", "−Σ w log w of a row of weights, in nats", "05-scaling"),
+    Word("feed-forward network", "two linear maps on each position by itself", "07-block"),
+    Word("head", "one set of queries, keys and values, with its own weights", "04-qkv"),
+    Word("held-out text", "text that was not trained on, for measuring", "01-average"),
+    Word("induction", "[A][B] … [A] → [B], by two heads in turn", "12-what-a-head-does"),
+    Word("key–value cache", "keys and values kept from earlier steps of generation", "10-gpt"),
+    Word(
+        "label smoothing",
+        "a share ε of each target is spread over all classes",
+        "11-encoder-decoder",
+    ),
+    Word("LayerNorm", "each token's vector shifted and scaled: mean 0, variance 1", "07-block"),
+    Word("logits", "scores before a softmax", "03-softmax"),
+    Word("perplexity", "exp of the mean loss: tokens left in doubt, in effect", "01-average"),
+    Word("pre-norm, post-norm", "LayerNorm before a sub-layer, or after its sum", "07-block"),
+    Word("query, key, value", "what looks, what is found, what is handed over", "04-qkv"),
+    Word("residual stream", "what runs through all blocks; each block adds to it", "07-block"),
+    Word("rotary embedding", "queries and keys turned by an angle that grows", "08-positions"),
+    Word("softmax", "exponentials divided by their sum: positive, and 1 in all", "03-softmax"),
+    Word(
+        "teacher forcing",
+        "in training the decoder reads the true target so far",
+        "11-encoder-decoder",
+    ),
+    Word("temperature", "divides the logits: below 1 sharpens, above 1 flattens", "10-gpt"),
+    Word("tied weights", "one matrix for embedding and output", "10-gpt"),
+    Word("token", "a piece of text from a fixed vocabulary", "01-average"),
+    Word("top-k, top-p", "draw among the k likeliest, or the fewest with mass p", "10-gpt"),
+    Word("warm-up", "the learning rate rises from near 0 over the first steps", "07-block"),
 )
 
 

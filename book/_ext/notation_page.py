@@ -1,6 +1,6 @@
-"""``book/notation.md`` from ``course.notation``: ``python book/_ext/notation_page.py`` writes it.
+"""``book/notation.md`` and ``book/glossary.md`` from ``course.notation``: run this to write them.
 
-The page is committed, so that a change of a letter shows in its diff; a test holds the two equal.
+The pages are committed, so that a change of a letter shows in its diff; a test holds them equal.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from course.files import atomic_write_text  # noqa: E402
 from course.notation import GLOSSARY, LETTERS, TERMS  # noqa: E402
 
 PAGE = ROOT / "book" / "notation.md"
+GLOSSARY_PAGE = ROOT / "book" / "glossary.md"
 
 HEAD = """\
 <!-- Written by `python book/_ext/notation_page.py` from course/notation.py: change it there. -->
@@ -43,8 +44,13 @@ One road leads through every attention layer of this course: `q, k, v` → `scor
 
 """
 
-GLOSSARY_HEAD = """
-## Glossary
+GLOSSARY_HEAD = """\
+<!-- Written by `python book/_ext/notation_page.py` from course/notation.py: change it there. -->
+
+# Words, in a line each
+
+The terms are those of the field. A line says what a word means in this book, and in which chapter
+it is derived; {doc}`notation` has the letters, and what others call the same things.
 
 ```{glossary}
 """
@@ -75,10 +81,19 @@ def page() -> str:
         ("name", "shape", "is", "elsewhere"),
         ((code(t.name), code(t.shape), t.meaning, t.elsewhere) for t in TERMS),
     )
-    words = "\n".join(f"{w.word}\n  {w.meaning[0].upper()}{w.meaning[1:]}.\n" for w in GLOSSARY)
-    return HEAD + sizes + TERMS_HEAD + names + GLOSSARY_HEAD + words + "```\n"
+    return HEAD + sizes + TERMS_HEAD + names
+
+
+def glossary() -> str:
+    """The glossary, as Markdown. The build makes of a link what exists: a page, or the words."""
+    lines = []
+    for w in GLOSSARY:
+        link = f'<a class="page" href="{w.chapter}.ipynb">Chapter {int(w.chapter[:2])}</a>'
+        lines.append(f"{w.word}\n  {w.meaning[0].upper()}{w.meaning[1:]}. {link}\n")
+    return GLOSSARY_HEAD + "\n".join(lines) + "```\n"
 
 
 if __name__ == "__main__":
     atomic_write_text(PAGE, page())
-    print(PAGE)
+    atomic_write_text(GLOSSARY_PAGE, glossary())
+    print(PAGE, GLOSSARY_PAGE)

@@ -18,7 +18,7 @@ for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 
-from course_book import api, assets, cards, downloads, nav, page, swap  # noqa: E402
+from course_book import api, assets, cards, downloads, exercise, nav, page, swap, versions  # noqa: E402
 from course_book.formulas import Renderer  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
 from course_book.keys import file_hash  # noqa: E402
@@ -69,8 +69,7 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
     if "book/flashcards" in env.found_docs:
         cards.write_deck(root / "book", out / "book" / cards.DECK)
     write_front_door(out, app.config.root_doc, app.config.html_title)
-    names = [e.docname for part in nav.parts(app, "") for e in part.entries]
-    write_single_page(out, [app.config.root_doc, *names], app.config.html_title)
+    write_single_page(out, [app.config.root_doc, *nav.docnames(app)], app.config.html_title)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -82,6 +81,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_book_address", None, "")
     api.setup(app)
     app.add_directive("course-cards", cards.CourseCards)
+    app.add_directive("course-versions", versions.CourseVersions)
+    exercise.setup(app)
     app.connect("config-inited", _configure, priority=900)
     app.connect("env-get-outdated", swap.outdated)
     app.connect("source-read", swap.source_read, priority=100)

@@ -17,6 +17,12 @@ class Entry:
     title: str
     number: str
     current: bool
+    below: tuple[Entry, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether it, or a page below it, is the one being read."""
+        return self.current or any(entry.current for entry in self.below)
 
 
 @dataclass(frozen=True)
@@ -36,16 +42,28 @@ def parts(app: Sphinx, current: str) -> list[Part]:
     """All pages in order, part by part; the front page is not among them."""
     env = app.env
     site_map = env.external_site_map  # type: ignore[attr-defined]  # set by sphinx_external_toc
-    found = []
-    for tree in site_map.root.subtrees:
-        entries = [
-            Entry(name, env.titles[name].astext(), _number(env, name), name == current)
+
+    def entries(tree: Any) -> list[Entry]:
+        return [
+            Entry(
+                name,
+                env.titles[name].astext(),
+                _number(env, name),
+                name == current,
+                tuple(e for below in site_map[name].subtrees for e in entries(below)),
+            )
             for name in (str(item) for item in tree.items)
             if name in env.titles
         ]
-        if entries:
-            found.append(Part(tree.caption or "", entries))
-    return found
+
+    made = [Part(tree.caption or "", entries(tree)) for tree in site_map.root.subtrees]
+    return [part for part in made if part.entries]
+
+
+def docnames(app: Sphinx) -> list[str]:
+    """The pages in the order of reading, those below a page after it; without the front page."""
+    entries = [entry for part in parts(app, "") for entry in part.entries]
+    return [e.docname for entry in entries for e in (entry, *entry.below)]
 
 
 def sections(doctree: nodes.document | None) -> list[tuple[str, str]]:

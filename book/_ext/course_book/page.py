@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
-from course_book import code, keys, nav, pdf, places, svg, swap
+from course_book import code, exercise, keys, nav, pdf, places, svg, swap
 from course_book.downloads import Address, exercises
 
 logger = logging.getLogger(__name__)
@@ -237,6 +237,14 @@ def context(
         context["times"].append(f"{reading_minutes(doctree)} min to read")
     if swap.is_notebook(app.env, pagename):
         _executed(app, pagename, context)
+    slug = exercise.slug_of(pagename)
+    if slug:
+        address: Address = app.config.course_book_address
+        path = f"exercises/{slug}/{slug}"
+        context["downloads"] = {
+            "archive": f"../{path}.zip",
+            "colab": address.colab(f"{path}.ipynb"),
+        }
     context["body"], times = authors_times(context["body"])
     if times:
         context["times"] = times

@@ -41,6 +41,7 @@ PARTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
             "bug-museum",
             "flashcards",
             "exercises",
+            "glossary",
             "references",
             "api",
             "instructors",
@@ -49,6 +50,24 @@ PARTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
         ),
     ),
 )
+# Page → the pages below it, which the sidebar shows where one of them is read.
+BELOW: dict[str, tuple[str, ...]] = {
+    "exercises": (
+        "exercise-average",
+        "exercise-masked-matmul",
+        "exercise-softmax",
+        "exercise-qkv",
+        "exercise-scaling",
+        "exercise-head",
+        "exercise-heads",
+        "exercise-block",
+        "exercise-positions",
+        "exercise-cost",
+        "exercise-gpt",
+        "exercise-encoder-decoder",
+        "exercise-what-a-head-does",
+    ),
+}
 _HEAD = """\
 # Written by `python book/_ext/course_book/toc.py`: the curriculum's order, the pages that exist.
 """
@@ -57,6 +76,11 @@ _HEAD = """\
 def documents(root: Path) -> set[str]:
     """Names of the pages in ``book/``, without their endings."""
     return {p.stem for ending in ("ipynb", "md") for p in (root / "book").glob(f"*.{ending}")}
+
+
+def _entry(name: str, present: set[str]) -> dict[str, Any]:
+    below = [{"file": f"book/{n}"} for n in BELOW.get(name, ()) if n in present]
+    return {"file": f"book/{name}", **({"sections": below} if below else {})}
 
 
 def table(root: Path) -> dict[str, Any]:
@@ -71,12 +95,13 @@ def table(root: Path) -> dict[str, Any]:
     if "intro" not in present:
         raise ValueError("book/intro is missing: it is the front page")
     known = {name for _, _, names in PARTS for name in names} | {"intro"}
+    known |= {name for names in BELOW.values() for name in names}
     if present - known:
         extra = ", ".join(sorted(present - known))
         raise ValueError(f"pages with no place in book/_ext/course_book/toc.py: {extra}")
     parts = []
     for caption, numbered, names in PARTS:
-        chapters = [{"file": f"book/{name}"} for name in names if name in present]
+        chapters = [_entry(name, present) for name in names if name in present]
         if chapters:
             part: dict[str, Any] = {"caption": caption, "chapters": chapters}
             if numbered:
@@ -115,7 +140,8 @@ def listed(root: Path, toc_file: Path | str = "_toc.yml") -> list[str]:
     if not isinstance(toc, dict) or toc.get("format") != "jb-book" or "root" not in toc:
         raise ValueError(f"{toc_file} is not a table of contents (format: jb-book, with a root)")
     parts = toc.get("parts") or [{"chapters": toc.get("chapters", [])}]
-    return [toc["root"], *(c["file"] for part in parts for c in part["chapters"])]
+    chapters = [c for part in parts for c in part["chapters"]]
+    return [toc["root"], *(e["file"] for c in chapters for e in (c, *c.get("sections", [])))]
 
 
 def notebooks_of(root: Path, toc_file: Path | str = "_toc.yml") -> list[Path]:
