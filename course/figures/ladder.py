@@ -141,9 +141,9 @@ def ladder_table(
             published = f"≈ {row.published:.0f}" if row.published > 100 else f"≈ {row.published}"
         seeds = f"{row.n or '–'}{' (stale)' if row.stale else ''}"
         size = [] if parameters is None else [f"{parameters[row.name]:,}"]
-        lines.append([SHORT[row.name], *size, *here, recorded, seeds, published])
+        lines.append([SHORT[row.name], *here, recorded, seeds, published, *size])
     size = [] if parameters is None else ["parameters"]
-    head = ["held-out perplexity", *size, *live, "recorded", "seeds", "published"]
+    head = ["held-out perplexity", *live, "recorded", "seeds", "published", *size]
     return table(head, lines, caption)
 
 

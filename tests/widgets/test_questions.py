@@ -20,6 +20,7 @@ from course.attention import (
 from course.averaging import averaging_matrix
 from course.block import Block, DecoderLayer, FeedForward
 from course.models import GPT, count_parameters, gpt_parameters
+from course.positions import alibi_bias, alibi_slopes, apply_rope, rope_angles, sinusoidal
 from course.sampling import filter_logits
 from course.training import noam_rate
 from course.widgets.quiz import chapters_with_questions, read_questions
@@ -277,6 +278,59 @@ def _(choices: list[str]) -> str:
     share = count_parameters(large.feed_forward) / count_parameters(large)
     assert share == pytest.approx(2 / 3, abs=0.01)
     return "four times the parameters, two thirds of them in the feed-forward network"
+
+
+@answers("08-positions", 1)
+def _(choices: list[str]) -> str:
+    torch.manual_seed(0)
+    blocks = [Block(12, 4, causal=False).double() for _ in range(4)]
+    stack = torch.nn.Sequential(*blocks)
+    x, order = torch.randn(1, 7, 12, dtype=torch.float64), torch.tensor([5, 3, 0, 1, 4, 2, 6])
+    assert torch.allclose(stack(x[:, order]), stack(x)[:, order], atol=1e-12)
+    assert not torch.allclose(stack(x[:, order]), stack(x), atol=1e-3)
+    return "the same vectors, in another order"
+
+
+@answers("08-positions", 2)
+def _(choices: list[str]) -> str:
+    model = GPT(50, 256, 8, 2, 1, positions="learned")
+    model(torch.zeros(1, 64, dtype=torch.long)).sum().backward()
+    assert model.position_embedding is not None
+    assert model.position_embedding.weight.grad is not None
+    assert model.position_embedding.weight.grad[64:].count_nonzero() == 0
+    assert model(torch.zeros(1, 100, dtype=torch.long)).shape == (1, 100, 50)  # no error
+    return "adds vectors that were never trained, without a word"
+
+
+@answers("08-positions", 3)
+def _(choices: list[str]) -> str:
+    torch.manual_seed(0)
+    (q, k), place = torch.randn(2, 9, 8, dtype=torch.float64), torch.arange(9)
+    near, far = (apply_rope(q, p) @ apply_rope(k, p).T for p in (place, place + 1000))
+    assert torch.allclose(near, far, atol=1e-9)
+    encoding, W = sinusoidal(1009, 8).double(), torch.randn(8, 8, dtype=torch.float64)
+    near, far = ((q + encoding[p]) @ W @ (k + encoding[p]).T for p in (place, place + 1000))
+    assert not torch.allclose(near, far, atol=0.1)
+    return "those with RoPE"
+
+
+@answers("08-positions", 4)
+def _(choices: list[str]) -> str:
+    slopes = alibi_slopes(8)
+    (head,) = [h for h in range(8) if slopes[h] == 0.5]
+    row = alibi_bias(8, 5)[head, -1].softmax(-1)
+    values = {"1/2": 1 / 2, "1/4": 1 / 4, "1/e": 1 / math.e, "1/√e": math.e**-0.5}
+    assert set(values) == set(choices)
+    return min(choices, key=lambda c: abs(values[c] - (row[0] / row[2]).item()))
+
+
+@answers("08-positions", 5)
+def _(choices: list[str]) -> str:
+    trained, divided = rope_angles(torch.arange(64), 8), rope_angles(torch.arange(256) / 4, 8)
+    assert divided.max() < trained.max() + 1
+    assert torch.allclose(divided[::4], trained)
+    assert torch.allclose(divided[1] - divided[0], (trained[1] - trained[0]) / 4)
+    return "neighbours that stand closer than neighbours ever did"
 
 
 @answers("09-cost", 1)
