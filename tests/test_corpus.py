@@ -317,7 +317,7 @@ def test_a_failure_names_every_mirror_and_both_checksums(monkeypatch, server):
 
 @pytest.mark.parametrize("silent", ["hang", "drip"])
 def test_the_deadline_holds_for_all_mirrors_together(silent, server):
-    with at_most(5), pytest.raises(DownloadError, match="no answer in 1 s|timed out"):
+    with at_most(5), pytest.raises(DownloadError, match=r"no answer in 1 s|timed out"):
         fetch(server.url(silent, f"{silent}-2", f"{silent}-3").split(), lambda _: None, 0.8)
 
 

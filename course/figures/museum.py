@@ -36,12 +36,12 @@ def draw_two_exams(ax: Axes, found: Mapping[str, tuple[float, float]]) -> None:
         if min(pair) < 1:
             raise ValueError(f"a perplexity is 1 or more, not {min(pair)} ({name})")
     rows = np.arange(len(found))
-    for y, (usual, honest) in zip(rows, found.values(), strict=True):
+    for row, (usual, honest) in zip(rows, found.values(), strict=True):
         seen = honest > LEAK * usual
         colour = LIGHT["wrong"] if seen else LIGHT["average"]
-        ax.plot([usual, honest], [y, y], color=colour, lw=1.6, zorder=1)
-        ax.plot([usual], [y], "x" if seen else "o", color=colour, ms=7, mew=2, zorder=2)
-        ax.plot([honest], [y], "o", color=LIGHT["attention"], ms=7, zorder=3)
+        ax.plot([usual, honest], [row, row], color=colour, lw=1.6, zorder=1)
+        ax.plot([usual], [row], "x" if seen else "o", color=colour, ms=7, mew=2, zorder=2)
+        ax.plot([honest], [row], "o", color=LIGHT["attention"], ms=7, zorder=3)
     leaks = [(y, *pair) for y, pair in enumerate(found.values()) if pair[1] > LEAK * pair[0]]
     for y, usual, honest in leaks[:1]:  # the marks are named once
         for x, word, colour in ((usual, "usual", "wrong"), (honest, "honest", "attention")):

@@ -8,7 +8,7 @@ these colours by its CSS variables when it puts a figure into a page.
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # The reference figure (the published value): a small open mark, the same in every chart.
 REFERENCE = {"marker": "o", "ls": "none", "ms": 5, "mfc": "none", "mec": LIGHT["ink"], "mew": 1.0}
-OURS = {"color": LIGHT["attention"], "linestyle": "-"}
-BASELINE = {"color": LIGHT["average"], "linestyle": (0, (4, 2.5))}
+OURS: dict[str, Any] = {"color": LIGHT["attention"], "linestyle": "-"}
+BASELINE: dict[str, Any] = {"color": LIGHT["average"], "linestyle": (0, (4, 2.5))}
 BAND_OPACITY = 0.18
 
 
