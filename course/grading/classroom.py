@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nbformat import ValidationError
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
@@ -53,7 +54,7 @@ class Classroom:
 
     def __init__(self, root: Path, changes: Config | None = None) -> None:
         self.root = root.resolve()
-        self.config: Config = PyFileConfigLoader(CONFIG, path=str(self.root)).load_config()
+        self.config = _read_config(self.root)
         if changes is not None:
             self.config.merge(changes)
         self.coursedir = CourseDirectory(config=self.config)
@@ -98,9 +99,15 @@ class Classroom:
             raise ClassroomError(f"There is no assignment {assignment!r}. There are: {known}.")
         known_names = database.notebook_names(self.db_url, assignment)
         names = [p.stem for p in notebooks]
-        stale = known_names != sorted(names) or any(
-            database.stale_cells(self.db_url, assignment, p.stem, p) for p in notebooks
-        )
+        try:
+            stale = known_names != sorted(names) or any(
+                database.stale_cells(self.db_url, assignment, p.stem, p) for p in notebooks
+            )
+        except (ValueError, ValidationError) as error:
+            said = str(error).splitlines()[0]
+            raise ClassroomError(
+                f"A notebook in {source} cannot be read: {said}. Nothing was graded."
+            ) from error
         if not stale:
             return False
         # Into a folder of our own: exercises/ is made by `make exercises`, and compared in CI.
@@ -171,18 +178,51 @@ class Classroom:
 
     def _take_one(self, path: Path, student: str, assignment: str, notebook: str) -> None:
         target = self.folder("submitted", student, assignment)
-        if os.path.lexists(target):
-            if not path.is_symlink() and _same(path, target, notebook):
-                return
-            old = self.folder("superseded", student, assignment) / time.strftime("%Y%m%dT%H%M%S")
-            old.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(target, old)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(target) and not path.is_symlink() and _same(path, target, notebook):
+            return
+        # Copied first: what fails on the way (a full disk) leaves the old submission in its place.
+        incoming = self.folder("incoming", student, assignment)
+        shutil.rmtree(incoming, ignore_errors=True)
+        incoming.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() and not path.is_symlink():
-            shutil.copytree(path, target, symlinks=True)  # links arrive as links, to be refused
+            shutil.copytree(path, incoming, symlinks=True)  # links arrive as links, to be refused
         else:
-            target.mkdir()
-            shutil.copy(path, target / f"{notebook}.ipynb", follow_symlinks=False)
+            incoming.mkdir()
+            shutil.copy(path, incoming / f"{notebook}.ipynb", follow_symlinks=False)
+        if os.path.lexists(target):
+            stem = self.folder("superseded", student, assignment) / time.strftime("%Y%m%dT%H%M%S")
+            stem.parent.mkdir(parents=True, exist_ok=True)
+            old, again = stem, 1
+            while os.path.lexists(old):
+                old, again = stem.with_name(f"{stem.name}-{again}"), again + 1
+            target.rename(old)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        incoming.rename(target)
+
+
+def _read_config(root: Path) -> Config:
+    if not (root / CONFIG).is_file():
+        raise ClassroomError(f"There is no {CONFIG} in {root}: it is no course's folder.")
+    try:
+        return PyFileConfigLoader(CONFIG, path=str(root)).load_config()
+    except OSError:
+        raise
+    except Exception as error:  # it is the instructor's own program
+        raise ClassroomError(
+            f"{root / CONFIG} does not run: {type(error).__name__}: {error}"
+        ) from error
+
+
+def in_words(error: BaseException) -> str:
+    """What the system or the gradebook refused, in one line."""
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        source, _, why = error.args[0][0]
+        return f"{source}: {why}"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    said = str(getattr(error, "orig", None) or error).strip().splitlines()
+    return f"the gradebook could not be used: {said[0] if said else type(error).__name__}"
 
 
 def _same(path: Path, target: Path, notebook: str) -> bool:

@@ -18,13 +18,23 @@ def main(argv: list[str]) -> int:
     """Grade a class; returns 0 when everybody has a grade, 1 when somebody has none, 2 on bad
     input."""
     args = _parser().parse_args(argv)
-    from course.grading.classroom import ClassroomError
-    from course.grading.sandbox import SandboxError
+    try:
+        from sqlalchemy.exc import SQLAlchemyError
 
+        from course.grading.classroom import ClassroomError, in_words
+        from course.grading.sandbox import SandboxError
+    except ModuleNotFoundError as error:
+        print(f"error: grading needs {error.name}, which is not installed: "
+              'pip install "attention-from-average[grading]"', file=sys.stderr)  # fmt: skip
+        return 2
     try:
         return _grade(args)
     except (ClassroomError, SandboxError, ValueError, ConnectionError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except (OSError, SQLAlchemyError) as error:
+        print(f"error: {in_words(error)}. Nothing that was graded is lost; when this is put right, "
+              "the same command goes on from here.", file=sys.stderr)  # fmt: skip
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted. What is graded is kept; the same command goes on from here.",

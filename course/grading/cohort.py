@@ -59,6 +59,8 @@ class Cohort:
         changes = Config()
         changes.SandboxExecute.isolation = "bwrap" if isolated else "none"
         changes.SandboxExecute.results_directory = str(self.results)
+        # Staged here, before nbgrader looks: it would not see one that has no notebook at all.
+        changes.CourseDirectory.submitted_directory = staging.FOLDER
         config = Config(classroom.config)
         config.merge(changes)
         self.api = classroom._api(config)

@@ -43,7 +43,7 @@ UNSAFE = "Graded WITHOUT isolation: the code could read the tests and change thi
 class StagingExporter(NotebookExporter):
     """An exporter that, the moment nbgrader makes it, points nbgrader at staged submissions."""
 
-    staged_directory = Unicode("class/staged", help="Where staged submissions go.").tag(config=True)
+    staged_directory = Unicode(staging.FOLDER, help="Where staged submissions go.").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -62,6 +62,8 @@ class StagingExporter(NotebookExporter):
     def _redirect(self, converter: Autograde) -> None:
         """Stage every submission that was asked for, then let nbgrader look for notebooks again."""
         old = converter.coursedir
+        if old.submitted_directory == self.staged_directory:
+            return  # `python -m course grade` has staged them already
         values = {name: getattr(old, name) for name in old.traits(config=True)}
         values["submitted_directory"] = self.staged_directory
         new = CourseDirectory(**values)
@@ -170,7 +172,10 @@ class SandboxExecute(NbGraderPreprocessor):
         """The request for a notebook, and the places of its cells."""
         assignment = resources["nbgrader"]["assignment"]
         source = self._path(self.source_directory) / assignment
-        limits = Limits(**{**self.limits, **self.limits_of.get(assignment, {})})
+        try:
+            limits = Limits(**{**self.limits, **self.limits_of.get(assignment, {})})
+        except TypeError as error:
+            raise ValueError(f"c.SandboxExecute.limits in nbgrader_config.py: {error}") from error
         placed = execution.cells_to_run(nb, released)
         folder = Path(resources["metadata"]["path"])
         theirs, ours = execution.extra_files(folder, staged.files, source)

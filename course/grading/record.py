@@ -29,9 +29,16 @@ def write(folder: Path, record: Mapping[str, Any]) -> Path:
 
 
 def read_all(folder: Path, assignment: str, student: str = "*") -> Iterator[dict[str, Any]]:
-    """All records of an assignment, oldest first for each learner."""
+    """All records of an assignment, oldest first for each learner.
+
+    Raises:
+        ValueError: a file is no record; the message names it.
+    """
     for path in sorted(folder.glob(f"{student}/{assignment}/*.json")):
-        yield json.loads(path.read_text(encoding="utf-8"))
+        try:
+            yield json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path} is no record ({error}): move it out of the way") from error
 
 
 def latest(folder: Path, assignment: str) -> dict[tuple[str, str], dict[str, Any]]:

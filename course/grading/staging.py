@@ -23,6 +23,7 @@ from nbgrader.utils import parse_utc
 from course.files import atomic_write_text
 from course.grading import intake
 
+FOLDER = "class/staged"
 LARGEST_SUBMISSION = 100 << 20
 MOST_FILES = 500
 SIDECAR = "course-grading.json"  # beside the staged notebooks: hash, notes, refusals
@@ -55,16 +56,18 @@ def stage(source: Path, target: Path, notebooks: Sequence[str]) -> Staged:
     if target.exists():
         shutil.rmtree(target)
     target.mkdir(parents=True)
+    found: list[Path] = []
+    links = [source.name]
     if source.is_symlink() or source.parent.is_symlink():
         reason = "The submission is a link to another folder, which is refused: hand in the files."
-        found: list[Path] = []
-        links = [source.name]
+    elif not source.is_dir():
+        reason = "The submission is a file where a folder should be: hand in the notebook itself."
     else:
         found, links = _files(source)
         reason = ""
     staged = Staged(_hash(source, found, links))
     for link in links:
-        staged.notes.append(f"{link} is a link (or no ordinary file) and was refused.")
+        staged.notes.append(f"{link} is a link (or no file that can be read) and was refused.")
     present = {p.name for p in found if p.parent == source}
     for name in notebooks:
         _stage_notebook(source, target, name, present, notebooks, staged, reason)
@@ -91,17 +94,23 @@ def _files(source: Path) -> tuple[list[Path], list[str]]:
             for entry in sorted(entries, key=lambda e: e.name):
                 if entry.name in IGNORED:
                     continue
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False) and _readable(entry):
                     yield from walk(Path(entry.path))
                 else:
                     yield entry
 
     for entry in walk(source):
-        if stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+        if stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode) and _readable(entry):
             files.append(Path(entry.path))
         else:
             odd.append(str(Path(entry.path).relative_to(source)))
     return files, odd
+
+
+def _readable(entry: os.DirEntry[str]) -> bool:
+    """Whether whoever grades may read it: one that may not be read must not stop the class."""
+    wanted = os.R_OK | os.X_OK if entry.is_dir(follow_symlinks=False) else os.R_OK
+    return os.access(entry.path, wanted)
 
 
 def _hash(source: Path, files: Sequence[Path], links: Sequence[str]) -> str:
@@ -125,7 +134,7 @@ def _stage_notebook(
     elif file in present:
         taken = intake.read(source / file)
     elif os.path.lexists(source / file):
-        taken = intake.refuse(f"{file} is a link, which is refused: hand in the file itself.")
+        taken = intake.refuse(f"{file} is a link or cannot be read: hand in the file itself.")
     else:
         wanted = {f"{n}.ipynb" for n in expected}
         others = sorted(p for p in present if p.endswith(".ipynb") and p not in wanted)
