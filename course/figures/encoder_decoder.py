@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course.figures.palette import LIGHT, rgb
 from course.figures.style import BASELINE, OURS
@@ -57,10 +56,12 @@ def draw_who_sees_whom(
 def draw_schedule(ax: Axes, rates: Mapping[str, npt.ArrayLike], warmup: int) -> None:
     """Learning rates against the step, counted from 1; the first is solid, the others dashed.
 
+    Rates are drawn in units of 10⁻⁴, each curve named at its peak.
+
     Args:
         ax: where to draw.
         rates: name → one rate a step.
-        warmup: the step at which the rise ends, marked below the curves.
+        warmup: the step at which the first one's rise ends.
 
     Raises:
         ValueError: nothing to draw.
@@ -69,12 +70,13 @@ def draw_schedule(ax: Axes, rates: Mapping[str, npt.ArrayLike], warmup: int) -> 
         raise ValueError("there is no schedule to draw")
     longest = 0
     for i, (name, values) in enumerate(rates.items()):
-        y = np.asarray(values, dtype=float)
+        y = 1e4 * np.asarray(values, dtype=float)
         longest = max(longest, len(y))
         style = _OURS if i == 0 else _BASELINE
         ax.plot(np.arange(1, len(y) + 1), y, **style)
+        peak = int(y.argmax())
         ax.annotate(
-            name, (len(y), y[-1]), xytext=(6, 0), textcoords="offset points", va="center",
+            name, (peak + 1, y[peak]), xytext=(7, 3), textcoords="offset points", va="bottom",
             color=style["color"], annotation_clip=False,
         )  # fmt: skip
     ax.axvline(warmup, color=LIGHT["muted"], lw=0.8, zorder=0)
@@ -82,10 +84,9 @@ def draw_schedule(ax: Axes, rates: Mapping[str, npt.ArrayLike], warmup: int) -> 
         "warm-up ends", (warmup, 0), xytext=(5, 4), textcoords="offset points",
         color=LIGHT["muted"], fontsize=9,
     )  # fmt: skip
-    ax.set(xlim=(0, longest), xlabel="training step", ylabel="learning rate")
+    ax.set(xlim=(0, longest), xlabel="training step", ylabel="learning rate, 10⁻⁴")
     ax.set_ylim(bottom=0)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticks(np.arange(0, longest + 1, max(1, longest // 5)))
 
 
 def draw_training(ax: Axes, losses: Mapping[str, Sequence[float]], floor: float) -> None:
@@ -110,9 +111,12 @@ def draw_training(ax: Axes, losses: Mapping[str, Sequence[float]], floor: float)
         x = np.arange(len(smooth)) * width + width
         style: dict[str, Any] = _OURS if i == 0 else wrong
         ax.plot(x, smooth, **style)
+        place: dict[str, Any] = {"xytext": (6, 2), "va": "bottom"}
+        if i:  # below the curve: the other one lies above it
+            place = {"xytext": (0, -6), "va": "top", "ha": "right"}
         ax.annotate(
-            name, (x[-1], smooth[-1]), xytext=(6, 2), textcoords="offset points",
-            va="bottom", color=style["color"], annotation_clip=False,
+            name, (x[-1], smooth[-1]), **place, textcoords="offset points", color=style["color"],
+            annotation_clip=False,
         )  # fmt: skip
     ax.axhline(floor, **_BASELINE)
     ax.annotate(
