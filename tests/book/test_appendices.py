@@ -126,7 +126,7 @@ class TestBuilt:
             assert f'<a href="exercise-{slug}.html">' in text
             assert f'href="../exercises/{slug}/{slug}.zip" download' in text
         assert '<a href="05-scaling.html">5</a>' in text
-        assert "exercise-head" not in read(pages, "glossary"), "shown where one of them is read"
+        assert "exercise-head" not in read(pages, "references"), "shown where one of them is read"
         here = read(pages, "exercise-head")
         assert 'href="exercise-scaling.html"' in here
         assert re.search(r'href="#" aria-current="page"[^>]*>Exercise: one attention head', here)
