@@ -10,7 +10,7 @@ import pytest
 from tests.book import minibook
 from tests.book.minibook import code, md
 
-from course_book import page, single, swap, toc  # isort: skip
+from course_book import keys, page, single, swap, toc  # isort: skip
 
 
 def quiet(tmp_path: Path, *cells: minibook.Cell) -> list[dict]:
@@ -84,3 +84,27 @@ def test_links_between_pages_become_links_within_the_single_one() -> None:
         assert f'href="{link}"' in made
     with pytest.raises(ValueError, match="has no <article>"):
         single.article("<p>", "book/x", set())
+
+
+def test_what_a_notebook_reads_beside_it_counts_as_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger counts the flash cards: a new card makes its executed copy old."""
+    monkeypatch.setenv(keys.PACKAGE_KEY_VARIABLE, "same")
+    path = minibook.notebook(tmp_path / "book" / "x.ipynb", md("# A page"))
+    alone = keys.notebook_keys(path, tmp_path)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["metadata"]["course_book"] = {"reads": ["cards", "other.md"]}
+    path.write_text(json.dumps(data), encoding="utf-8")
+    (tmp_path / "book" / "cards").mkdir()
+    card = tmp_path / "book" / "cards" / "a.toml"
+    card.write_text("one", encoding="utf-8")
+    first = keys.notebook_keys(path, tmp_path)
+    card.write_text("two", encoding="utf-8")
+    second = keys.notebook_keys(path, tmp_path)
+    (tmp_path / "book" / "other.md").write_text("now there", encoding="utf-8")
+    third = keys.notebook_keys(path, tmp_path)
+    found = [k["source"] for k in (alone, first, second, third)]
+    assert len(set(found)) == 4
+    claims = json.loads((minibook.REPOSITORY / "book" / "claims.ipynb").read_text("utf-8"))
+    assert "cards" in claims["metadata"]["course_book"]["reads"]
