@@ -121,7 +121,7 @@ class CourseExercises(SphinxDirective):
                     f'<td><code>{slug}</code></td><td><a class="page" href="{chapter}.ipynb">'
                     f'{int(chapter[:2])}</a></td><td class="number">{points(root, slug)}</td>'
                     f'<td><a href="../exercises/{slug}/{slug}.zip" download '
-                    f'aria-label="{slug}: notebook and package">archive</a></td></tr>'
+                    f'aria-label="archive of {slug}: notebook and package">archive</a></td></tr>'
                 )
         heads = ("exercise", "name", "chapter", "points", "download")
         head = "".join(f'<th scope="col">{h}</th>' for h in heads)
