@@ -93,8 +93,9 @@ def run(context: Context) -> list[Row]:
         if many != few:
             goals = [
                 Goal(
-                    f"times the peak with {few} ({many} {counted})", peaks[many] / peaks[few],
-                    below=1.2, why="something is kept that is not needed any more",
+                    f"peak with {many} {counted} against {few}", peaks[many] / peaks[few], unit="×",
+                    below=1.2,
+                    why=f"{(peaks[many] - peaks[few]) / (many - few):.1f} MiB more for each",
                 )
             ]  # fmt: skip
         sides = {f"{count} {counted}": [peak] for count, peak in peaks.items()}

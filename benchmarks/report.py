@@ -29,14 +29,15 @@ def side(values: Mapping[str, Any]) -> str:
 def bound(goal: Mapping[str, Any]) -> str:
     """The goal in words."""
     if "at_least" in goal:
-        return f"at least {number(goal['at_least'])} {goal['what']}"
-    return f"below {number(goal['below'])} {goal['what']}"
+        return f"at least {number(goal['at_least'])} {goal['unit']}".rstrip()
+    return f"below {number(goal['below'])} {goal['unit']}".rstrip()
 
 
 def verdict(goal: Mapping[str, Any]) -> str:
     """One line: measured, the goal, whether it is reached and, if not, why."""
     said = "reached" if goal["reached"] else f"NOT reached: {goal['why']}"
-    return f"{number(goal['value'])} {goal['what']} (goal: {bound(goal)}): {said}"
+    value = f"{number(goal['value'])} {goal['unit']}".rstrip()
+    return f"{goal['what']}: {value} (goal: {bound(goal)}): {said}"
 
 
 def machine(result: Result) -> str:
@@ -75,7 +76,8 @@ def goals_table(latest: Mapping[str, Result | None]) -> list[tuple[str, str, str
             continue
         for row in result["rows"]:
             for goal in row["goals"]:
-                value = f"{number(goal['value'])} {goal['unit']}".strip()
+                value = f"{number(goal['value'])} {goal['unit']}".rstrip()
                 reached = "yes" if goal["reached"] else "no"
-                lines.append((f"{result['title']}: {row['work']}", value, bound(goal), reached))
+                work = f"{result['title']}: {row['work']}; {goal['what']}"
+                lines.append((work, value, bound(goal), reached))
     return lines

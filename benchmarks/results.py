@@ -27,11 +27,11 @@ class Goal:
     """A number, and the bound it should keep.
 
     Args:
-        what: the number in words, such as "times as fast as the faster peer".
+        what: the number in words, such as "speed against the faster peer".
         value: what was measured.
         at_least, below: the bound; one of the two.
         why: the sentence for a reader where the goal is missed.
-        unit: of the value.
+        unit: of the value and the bound, such as × or ms.
     """
 
     what: str

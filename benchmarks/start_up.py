@@ -57,12 +57,12 @@ def run(context: Context) -> list[Row]:
     return [
         Row(
             "a command's help", "s", starts,
-            [Goal("seconds", shown, below=0.3, unit="s",
+            [Goal("a command's help", shown, below=0.3, unit="s",
                   why="starting Python itself is the second number")],
         ),
         Row(
             "importing the package", "s", imports,
-            [Goal("seconds beyond torch", mine, below=0.15, unit="s",
+            [Goal("beyond torch", mine, below=0.15, unit="s",
                   why="the modules import one another; none is to import what it does not use")],
             note="`import course` loads no torch; a chapter's imports do, and torch is most of it.",
         ),

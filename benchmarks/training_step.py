@@ -147,11 +147,12 @@ def row(context: Context, device: str, bf16: bool, title: str) -> Row:
     where = ", ".join(f"{share:.0f} {kind}" for kind, share in largest)
     goals = [
         Goal(
-            f"times as fast as the faster peer ({peer})", medians[peer] / mine, at_least=1.15,
+            f"speed against the faster peer ({peer})", medians[peer] / mine, at_least=1.15,
+            unit="×",
             why=f"both spend their time in the same kernels; of ours: {where}",
         ),
         Goal(
-            "% of the limit's speed", 100 * limit / mine, at_least=60,
+            "speed against the limit", 100 * limit / mine, at_least=60, unit="%",
             why=f"what is not a matrix product bounds it; of a step: {where}",
         ),
     ]  # fmt: skip

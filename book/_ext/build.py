@@ -49,6 +49,7 @@ _ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
 def pages_key(root: Path, notebooks: list[Path], contents: Path) -> str:
     """Hash of everything the pages are made from."""
     sources = files_below(root / "book", {"__pycache__", ".ipynb_checkpoints"})
+    sources += files_below(root / "benchmarks", {"__pycache__"})  # the page "speed" shows them
     released = files_below(root / "exercises", {"__pycache__", ".ipynb_checkpoints"})
     executed = root / "_build" / "executed"
     copies = [executed / n.relative_to(root) for n in notebooks]

@@ -55,7 +55,7 @@ def test_the_ratio_says_how_many_times_better_the_course_is():
 
 def made(tmp_path, value: float = 1.0) -> dict:
     """A small whole result."""
-    goal = Goal("s", value, below=2.0, why="it is slow", unit="s")
+    goal = Goal("whole", value, below=2.0, why="it is slow", unit="s")
     rows = [Row("work", "s", {"course": [value, value + 1], "peer": [3.0, 3.0]}, [goal])]
     comparison = Comparison("tiny", "Tiny", "a peer", lambda context: rows)
     return comparison.measure(rounds=2, scratch=tmp_path)
@@ -94,7 +94,7 @@ def test_the_report_names_goal_machine_and_reason(tmp_path):
     assert "goal: below 2 s" in said
     assert "cores" in said
     table = report.goals_table({"tiny": made(tmp_path), "other": None})
-    assert table[0] == ("Tiny: work", "1 s", "below 2 s", "yes")
+    assert table[0] == ("Tiny: work; whole", "1 s", "below 2 s", "yes")
     assert table[1][1] == "not yet measured"
 
 

@@ -18,7 +18,18 @@ for _folder in (_EXT, _EXT.parents[1]):  # beside the extension: setup_cell; the
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 
-from course_book import api, assets, cards, downloads, exercise, nav, page, swap, versions  # noqa: E402
+from course_book import (  # noqa: E402
+    api,
+    assets,
+    cards,
+    downloads,
+    exercise,
+    nav,
+    page,
+    speed,
+    swap,
+    versions,
+)
 from course_book.formulas import Renderer  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
 from course_book.keys import file_hash  # noqa: E402
@@ -80,6 +91,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_book_branch", downloads.DEFAULT_BRANCH, "html")
     app.add_config_value("course_book_address", None, "")
     api.setup(app)
+    speed.setup(app)
     app.add_directive("course-cards", cards.CourseCards)
     app.add_directive("course-versions", versions.CourseVersions)
     exercise.setup(app)

@@ -44,6 +44,7 @@ PARTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
             "glossary",
             "references",
             "api",
+            "speed",
             "instructors",
             "red-team",
             "colophon",
