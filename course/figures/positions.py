@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,12 @@ def draw_against_distance(
 
 
 def draw_loss_by_place(
-    ax: Axes, losses: Mapping[str, npt.ArrayLike], trained: int, width: int = 8
+    ax: Axes,
+    losses: Mapping[str, npt.ArrayLike],
+    trained: int,
+    *,
+    width: int = 8,
+    ylabel: str = "loss, nats a token",
 ) -> None:
     """The loss at each place of a window longer than those of training, schemes one by one.
 
@@ -103,6 +109,7 @@ def draw_loss_by_place(
         losses: scheme of :data:`SCHEMES` → ``(L,)`` mean loss at each place.
         trained: the length of training's windows; a line marks it.
         width: how many places are averaged into one point.
+        ylabel: what is drawn, where it is not the loss itself.
 
     Raises:
         ValueError: no losses, or of different lengths.
@@ -119,7 +126,9 @@ def draw_loss_by_place(
         y = np.array([np.asarray(loss, float)[s : s + width].mean() for s in starts])
         ax.plot(starts + width / 2, y, ms=4, **style)
         ends.append((float(y[-1]), label, style["color"]))
-    ax.set(xlim=(0, L), xlabel="place in the window", ylabel="loss, nats a token")
+    low, high = ax.get_ylim()
+    ax.set(xlim=(0, L), ylim=(low, high + 0.12 * (high - low)))  # room for the mark's words
+    ax.set(xlabel="place in the window", ylabel=ylabel)
     ax.set_xticks([0, trained, *(trained * k for k in (2, 4, 8) if trained * k <= L)])
     _mark_trained(ax, trained)
     _label_ends(ax, L, ends)
@@ -159,7 +168,10 @@ def draw_reach(ax: Axes, records: Records) -> None:
     low, high = ax.get_ylim()
     ax.set_ylim(low * 0.97, high * 1.03)
     nice = (30, 35, 40, 45, 50, 60, 80, 100, 150, 200, 300, 500)
-    ax.set_yticks([v for v in nice if low <= v <= high])
+    ticks = [v for v in nice if low <= v <= high]
+    if len(ticks) < 2:  # a narrow range: whole numbers
+        ticks = list(range(math.ceil(low), math.floor(high) + 1))
+    ax.set_yticks(ticks)
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.0f}"))
     if ends:
