@@ -34,7 +34,8 @@ def _lines(pattern: re.Pattern[str], slugs: list[str]) -> set[str]:
     # what the release, the package and the chapters say anyway is nobody's secret
     known = [*(ROOT / "exercises").rglob("*.ipynb"), *(ROOT / "book").glob("*.ipynb")]
     texts = ["".join("".join(c["source"]) + "\n" for c in _cells(p)) for p in known]
-    texts += [p.read_text(encoding="utf-8") for p in (ROOT / "course").rglob("*.py")]
+    prose = [*(ROOT / "course").rglob("*.py"), *(ROOT / "book").glob("*.md")]
+    texts += [p.read_text(encoding="utf-8") for p in prose]
     public = _squeezed("\n".join(texts))
     return {line for line in found if len(line) >= SHORTEST and line not in public}
 

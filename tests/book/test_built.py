@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.book import minibook
+from tests.book import hidden, minibook
 
 from course_book import downloads, toc  # isort: skip
 from setup_cell import SETUP_CELL  # isort: skip
@@ -172,3 +172,13 @@ def test_every_notebook_and_exercise_can_be_taken_along(pages: list[Path]) -> No
         assert re.fullmatch(r"attention_from_average-.+\.whl", names[1])
         (cell,) = [c for c in data["cells"] if "setup" in c["metadata"].get("tags", [])]
         assert "".join(cell["source"]).splitlines()[2:] == SETUP_CELL.splitlines()[2:]
+
+
+def test_no_hidden_test_and_no_model_answer_is_anywhere_in_the_book(pages: list[Path]) -> None:
+    slugs = [s for found in downloads.exercises(minibook.REPOSITORY).values() for s in found]
+    secret = hidden.hidden_lines(slugs)
+    if not (HTML / "solutions").is_dir():  # an instructor's copy has the answers, and only these
+        secret |= hidden.answer_lines(slugs)
+    assert len(secret) > 50
+    assert hidden.said(HTML, secret) == []
+    assert hidden.said(HTML.parent / "single", secret) == []
