@@ -39,8 +39,12 @@ def _dask(*arguments: str, log: Path) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int, threads: int = 1) -> Iterator[Cluster]:
+def cluster(
+    folder: Path, workers: int, threads: int = 1, preload: Path | None = None
+) -> Iterator[Cluster]:
     """``workers`` processes of ``threads`` slots each; all gone when the block is left.
+
+    ``preload`` is a file that each worker runs before it takes any work.
 
     Raises:
         CannotMeasure: Dask is not installed, or its scheduler does not start.
@@ -63,7 +67,8 @@ def cluster(folder: Path, workers: int, threads: int = 1) -> Iterator[Cluster]:
             local = folder / f"worker-{number}"
             named = ["--name", f"worker-{number}", "--local-directory", str(local)]
             worker = [running.address, *options, "--no-nanny", "--nthreads", str(threads)]
-            process = _dask("dask_worker", *worker, *named, log=log)
+            before = ["--preload", str(preload)] if preload else []
+            process = _dask("dask_worker", *worker, *named, *before, log=log)
             started.append(process)
             running.workers.append(process)
         yield running
