@@ -83,7 +83,7 @@ def executor(jobs: int = 1, scheduler: str | None = None) -> Iterator[Executor]:
     Raises:
         ValueError: ``jobs`` is below 1.
         ModuleNotFoundError: a scheduler is given and Dask is not installed.
-        ConnectionError: nothing answers at the scheduler's address.
+        ConnectionError: nothing answers at the scheduler's address, or it has no workers.
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
@@ -121,6 +121,14 @@ def _dask_executor(scheduler: str) -> Iterator[Executor]:
         raise ConnectionError(
             f"no Dask scheduler answers at {scheduler}: start one with `dask scheduler` and "
             "workers with `dask worker ADDRESS`, or leave --scheduler out"
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=10)
+    except TimeoutError as error:
+        client.close()
+        raise ConnectionError(
+            f"the Dask scheduler at {scheduler} has no workers: start some with "
+            f"`dask worker {scheduler}`"
         ) from error
     try:
         # pure=False: two equal calls are two pieces of work (a run may have to be repeated)

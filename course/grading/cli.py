@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
         return 2
     try:
         return _grade(args)
-    except (ClassroomError, SandboxError, ValueError, ConnectionError) as error:
+    except (ClassroomError, SandboxError, ValueError, ConnectionError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except (OSError, SQLAlchemyError) as error:

@@ -10,6 +10,7 @@ import base64
 import functools
 import hashlib
 import platform
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -24,25 +25,33 @@ from course.grading.names import Names
 from course.grading.parent import WarmParent
 from course.grading.sandbox import SandboxError
 
-_parents: dict[bool, WarmParent] = {}
+# One for each thread: a cluster's worker runs several requests at once, and a warm parent talks to
+# one at a time.
+_parents: dict[tuple[int, bool], WarmParent] = {}
 
 
 def shared_parent(*, isolated: bool) -> WarmParent:
-    """The warm parent of this process, started on the first call and ended with the process.
+    """The warm parent of this thread, started on its first call and ended with the process.
 
     Raises:
         SandboxError: isolation is asked for and cannot be had.
     """
-    if isolated not in _parents:
-        _parents[isolated] = WarmParent(isolated=isolated)
+    key = (threading.get_ident(), isolated)
+    if key not in _parents:
+        _parents[key] = WarmParent(isolated=isolated)
         atexit.register(close_parents)
-    return _parents[isolated]
+    return _parents[key]
 
 
 def close_parents() -> None:
     """End the warm parents of this process."""
     while _parents:
         _parents.popitem()[1].close()
+
+
+def _close_mine() -> None:
+    for key in [k for k in _parents if k[0] == threading.get_ident()]:
+        _parents.pop(key).close()
 
 
 @functools.cache
@@ -75,7 +84,7 @@ def run(asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         outcomes = _run(asked)
     except SandboxError:
-        close_parents()
+        _close_mine()
         outcomes = _run(asked)
     return {"outcomes": outcomes, "seed": asked["seed"],
             "seconds": round(time.monotonic() - start, 3), "versions": dict(versions()),

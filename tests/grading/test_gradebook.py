@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -94,37 +89,6 @@ def test_the_exporters_are_nbgraders_plugins(lab: Lab, tmp_path: Path) -> None:
         with Gradebook(lab.room.db_url) as gradebook:
             plugin(to=str(target), assignment=["tiny"]).export(gradebook)
         assert target.read_text().startswith(head)
-
-
-@pytest.fixture(scope="module")
-def postgres(require_tool: Callable[[str], Path]) -> Iterator[str]:
-    """The address of a database in a PostgreSQL of our own, which does not run as root."""
-    initdb, pg_ctl = require_tool("initdb"), require_tool("pg_ctl")
-    folder = Path(tempfile.mkdtemp(prefix="course-pg-"))
-    as_user: list[str] = []
-    if os.getuid() == 0:
-        require_tool("setpriv")
-        shutil.chown(folder, "nobody")
-        uid = str(folder.stat().st_uid)
-        as_user = ["setpriv", f"--reuid={uid}", "--clear-groups", "--"]
-    data = folder / "data"
-
-    def run(*command: str) -> None:
-        # No pipe: the server would keep it open.
-        with (folder / "said").open("a") as said:
-            subprocess.run([*as_user, *command], check=True, stdout=said, stderr=said, cwd="/",
-                           timeout=120)  # fmt: skip
-
-    try:
-        run(str(initdb), "-D", str(data), "-U", "grader", "-A", "trust", "-E", "UTF8", "--no-sync")
-        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-        run(str(pg_ctl), "-D", str(data), "-o", options, "-w", "start")
-        try:
-            yield f"postgresql+psycopg://grader@/postgres?host={folder}"
-        finally:
-            run(str(pg_ctl), "-D", str(data), "-m", "immediate", "-w", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_gradebook_in_postgresql(
