@@ -10,6 +10,7 @@ from course.widgets.attention_map import AttentionMap, CrossAttentionMap, HeadMa
 from course.widgets.averaging_matrix import AveragingMatrix
 from course.widgets.from_average import FromAverage
 from course.widgets.ladder_map import LadderMap
+from course.widgets.learning_rate import LearningRate
 from course.widgets.masked_softmax_row import MaskedSoftmaxRow
 from course.widgets.next_token import NextToken
 from course.widgets.norms_and_warmup import NormsAndWarmup
@@ -29,6 +30,7 @@ __all__ = [
     "FromAverage",
     "HeadMaps",
     "LadderMap",
+    "LearningRate",
     "MaskedSoftmaxRow",
     "NextToken",
     "NormsAndWarmup",

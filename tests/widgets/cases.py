@@ -87,6 +87,18 @@ CASES = [
         states=[{"n": n, "dtype": d} for n in (128, 4096, 2**20) for d in ("float32", "float16")],
     ),
     Case(
+        "LearningRate()",
+        moves=[
+            Move("warmup", 1.0, lambda n: n["warmup"] == 16000 and n["phase"] == "still rising"),
+            Move("step", 0.99, lambda n: n["phase"] == "falling"),
+            Move("d_model", 0.0, lambda n: 9.8 < n["top"] < 9.9),
+        ],
+        states=[
+            {"d_model": d, "warmup": w, "step": s}
+            for d, w, s in [(512, 4000, 4000), (64, 250, 1), (2048, 16000, 20000)]
+        ],
+    ),
+    Case(
         "PositionReach({'learned': [(64, 40.0), (256, 90.0)], 'ALiBi': [(64, 45.0), (256, 42.0)]})",
         moves=[
             Move("distance", 0.5, lambda n: n["distance"] == 128),

@@ -15,10 +15,12 @@ from course.averaging import average_matmul, averaging_matrix
 from course.models import gpt_parameters
 from course.positions import alibi_slopes, rope_angles
 from course.sampling import filter_logits
+from course.training import noam_rate
 from course.widgets import (
     AttentionMap,
     AveragingMatrix,
     FromAverage,
+    LearningRate,
     MaskedSoftmaxRow,
     NextToken,
     ParameterCount,
@@ -106,6 +108,12 @@ def test_counts_are_the_courses() -> None:
     assert n["total"] == 124_439_808
     assert n["preset"] == "GPT-2 small"
     assert abs(n["share"]["embedding"] - 0.316) < 1e-3
+
+
+def test_the_schedule_is_the_courses() -> None:
+    for step, d_model, warmup in [(1, 64, 250), (4000, 512, 4000), (9000, 512, 16_000)]:
+        n = LearningRate(step=step, d_model=d_model, warmup=warmup).numbers()
+        assert n["rate"] == pytest.approx(1e4 * noam_rate(step, d_model, warmup), rel=1e-12)
 
 
 def test_positions_are_the_courses() -> None:
