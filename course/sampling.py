@@ -37,8 +37,10 @@ def filter_logits(
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p must lie in 0 < p <= 1 (None keeps all), got {top_p}")
     V = logits.shape[-1]
-    if temperature == 0:
-        top_k, temperature = 1, 1.0
+    if temperature == 0:  # no sort: argmax gives the first of equals, that is the lowest id
+        best = logits.argmax(dim=-1, keepdim=True)  # (…, 1)
+        out = torch.full_like(logits, -math.inf)
+        return out.scatter_(-1, best, logits.gather(-1, best))
     out = logits / temperature
     if (top_k is None or top_k >= V) and (top_p is None or top_p == 1):
         return out
