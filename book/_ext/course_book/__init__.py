@@ -5,6 +5,7 @@ No page contacts any host. Loaded by ``_config.yml`` (``local_extensions``).
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,9 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
         return
     root, out = Path(app.srcdir), Path(app.outdir)
     env = app.env
+    if not any(name.startswith("solutions/") for name in env.found_docs):
+        # pages of an instructor's copy, built here before: Sphinx leaves what it does not write
+        shutil.rmtree(out / "solutions", ignore_errors=True)
     # model answers, where they are pages, are not for taking along
     names = [d for d in sorted(env.found_docs) if d.startswith("book/")]
     notebooks = [Path(env.doc2path(d)) for d in names if swap.is_notebook(env, d)]
