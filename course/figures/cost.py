@@ -157,21 +157,27 @@ def cost_table(records: Records) -> Table:
     """
     plain, efficient = records["plain"], records["efficient"]
     header = ["n", "scores, MB", "peak, MB", "× memory", "× time", "peak in tiles, MB"]
-    if not plain.n:
-        return table(header, [["every length", _NOT_YET, *[_NOT_YET] * 4]])
+    if not plain.n:  # the sizes of the scores are known without a measurement
+        config, lines = plain.row.config, []
+        n = int(config["shortest"])
+        while n <= config["longest"]:
+            scores = config["n_heads"] * n * n * 4 / 2**20
+            lines.append([f"{n:,}", f"{scores:,g}", _NOT_YET, "", "", _NOT_YET])
+            n *= 2
+        return table(header, lines)
     cost = plain.records[0].curves["cost"]
     tiles: dict[float, Any] = {}
     if efficient.n:
         found = efficient.records[0].curves["cost"]
         tiles = dict(zip(found["n"], found["peak_mb"], strict=True))
     lines = []
-    for i, n in enumerate(cost["n"]):
+    for i, length in enumerate(cost["n"]):
         peak = cost["peak_mb"][i]
         cells = [f"{peak:,.1f}" if peak is not None else "out of memory"]
         cells += [_ratio(cost[name], i) for name in ("peak_mb", "seconds")]
-        there = tiles.get(n)
+        there = tiles.get(length)
         cells.append(f"{there:,.1f}" if there is not None else _NOT_YET)
-        lines.append([f"{n:,.0f}", f"{cost['scores_mb'][i]:,g}", *cells])
+        lines.append([f"{length:,.0f}", f"{cost['scores_mb'][i]:,g}", *cells])
     return table(header, lines)
 
 
