@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import signal
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 0x4000, 1 << 18
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x4000, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 LAST_CAPABILITY = 63
+SCRATCH = ("/tmp", "/dev/shm")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -58,13 +60,41 @@ def new_namespaces() -> None:
 def fresh_filesystems(scratch_mb: int) -> None:
     """An empty ``/tmp`` and ``/dev/shm`` of limited size, and a ``/proc`` that shows only us.
 
+    Where the course or its environment lies below one of them (a clone in ``/tmp``), it is shown
+    there again, read-only as it was: what is imported later has to be found.
+
     Raises:
         ConfineError: the kernel refused.
     """
     options = f"size={scratch_mb}m,mode=1777"
-    _mount("tmpfs", "/tmp", MS_NOSUID | MS_NODEV, options)
-    _mount("tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV, options)
+    shown = [(path, os.open(path, os.O_PATH)) for path in _mounted_below(SCRATCH)]
+    for folder in SCRATCH:
+        _mount("tmpfs", folder, MS_NOSUID | MS_NODEV, options)
+    for path, descriptor in shown:
+        _show_again(path, descriptor)
     _mount("proc", "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def _mounted_below(folders: tuple[str, ...]) -> list[str]:
+    """Where something is mounted below these folders, as the sandbox's parent sees it."""
+    with open("/proc/self/mountinfo") as table:
+        places = [line.split()[4] for line in table]
+    # The kernel writes a space, a tab, a line's end and a backslash as \ooo (octal).
+    places = [re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), p) for p in places]
+    return [p for p in places if p.startswith(tuple(f"{folder}/" for folder in folders))]
+
+
+def _show_again(path: str, descriptor: int) -> None:
+    above = "/"
+    for part in path.split("/")[1:]:
+        above = os.path.join(above, part)
+        if not os.path.isdir(above):
+            os.mkdir(above)
+            os.chmod(above, 0o755)  # whatever the umask: the unprivileged user has to pass
+    source = f"/proc/self/fd/{descriptor}".encode()
+    result = _libc.mount(source, path.encode(), None, ctypes.c_ulong(MS_BIND | MS_REC), None)
+    os.close(descriptor)
+    _check(result, f"showing {path} again")
 
 
 def die_with_parent() -> None:

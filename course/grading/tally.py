@@ -17,6 +17,8 @@ ODD_ERRORS = {
     "ProcessEnded": "the code ended or crashed its process",
     "OutOfTime": "the code ran out of time",
     "ProtocolError": "the code disturbed its process",
+    "ModuleNotFoundError": "a module is not there where submissions run",
+    "ImportError": "a module could not be loaded where submissions run",
 }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import course
 from course.grading import names, running, sandbox
 from course.grading.conductor import Cell, Conductor, Outcome
 from course.grading.limits import Limits
@@ -234,3 +237,48 @@ with WarmParent() as parent:
     assert "0000000000000000" in lines[2]
     assert "error=None" in lines[3], lines[3]
     assert "error=None" not in lines[1]
+
+
+def test_a_course_below_tmp_is_found_by_what_is_loaded_late(
+    require_tool: Callable[[str], Path],
+) -> None:
+    """Each fork has an empty /tmp; a clone in it must not go with it, nor become writable."""
+    require_tool("bwrap")
+    folder = Path(tempfile.mkdtemp(prefix="course clone-", dir="/tmp"))
+    try:
+        copy = folder / "course"
+        shutil.copytree(Path(course.__file__).parent, copy,
+                        ignore=shutil.ignore_patterns("__pycache__", "records"))  # fmt: skip
+        (copy / "__init__.py").chmod(0o666)  # only the mount keeps it as it is
+        script = f"""import sys
+sys.path.insert(0, {str(folder)!r})
+import course
+from course.grading import names
+from course.grading.conductor import Cell, Conductor
+from course.grading.limits import Limits
+from course.grading.parent import WarmParent
+assert course.__file__.startswith({str(folder)!r})
+late = '''import course.attention, os
+print(course.attention.__file__, os.listdir({str(folder)!r}), sorted(os.listdir("/tmp")))
+try:
+    open(course.__file__, "a")
+    print("WRITTEN")
+except OSError as error:
+    print("refused", error.strerror)'''
+cells = [Cell("learner", {RIGHT!r}), Cell("learner", late),
+         Cell("test", "from course.checks import registry; registry.get('head'); 2.0")]
+with WarmParent() as parent:
+    for outcome in Conductor(parent, Limits()).run(cells, names.Names(), 0):
+        print(outcome.points, outcome.error, outcome.outputs)
+"""
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                              timeout=280, check=False, cwd="/")  # fmt: skip
+    finally:
+        shutil.rmtree(folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, late, test = done.stdout.splitlines()
+    assert "None None" in first
+    assert f"{copy}/attention.py ['course'] ['{folder.name}'" in late
+    assert "refused Read-only file system" in late
+    assert "WRITTEN" not in late
+    assert test.startswith("2.0 None"), test
