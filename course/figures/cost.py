@@ -156,7 +156,7 @@ def cost_table(records: Records) -> Table:
         records: ``load_records("cost")``; a row without a record says "not yet measured".
     """
     plain, efficient = records["plain"], records["efficient"]
-    header = ["n", "scores, MB", "peak, MB", "× memory", "× time", "peak in tiles, MB"]
+    header = ["n", "scores, MB", "peak, MB", "× peak", "× time", "in tiles, MB"]
     if not plain.n:  # the sizes of the scores are known without a measurement
         config, lines = plain.row.config, []
         n = int(config["shortest"])
