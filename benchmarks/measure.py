@@ -42,7 +42,7 @@ def percentile(values: Sequence[float], p: int) -> float:
     if not values or not 0 < p <= 100:
         raise ValueError(f"percentile {p} of {len(values)} values")
     ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * p // 100) - 1)]
+    return float(ordered[max(0, -(-len(ordered) * p // 100) - 1)])
 
 
 def once(side: Side, scale: float = 1.0) -> float:

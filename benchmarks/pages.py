@@ -153,6 +153,6 @@ COMPARISON = Comparison(
     run=run,
     seconds=120,
     peers=("psutil",),
-    rounds=3,
+    rounds=2,
     notes=("The server does not compress. The default page's widgets need other hosts to live.",),
 )

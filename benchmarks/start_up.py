@@ -75,4 +75,5 @@ COMPARISON = Comparison(
     against="Python's own start, and torch's",
     run=run,
     seconds=40,
+    rounds=5,
 )

@@ -160,8 +160,8 @@ def row(context: Context, device: str, bf16: bool, title: str) -> Row:
         Goal(
             f"speed against the faster peer ({peer})", medians[peer] / mine, at_least=1.15,
             unit="×",
-            why=f"against GPT2LMHeadModel with memory kept it is {medians[KEPT] / mine:.2f} ×: both "
-            f"spend their time in the same kernels; of ours: {where}",
+            why=f"against GPT2LMHeadModel with memory kept it is {medians[KEPT] / mine:.2f} ×: "
+            f"both spend their time in the same kernels; of ours: {where}",
         ),
         Goal(
             "speed against the limit", 100 * limit / mine, at_least=60, unit="%",

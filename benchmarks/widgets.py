@@ -129,5 +129,5 @@ COMPARISON = Comparison(
     against="a frame of a 60 Hz screen, 16.7 ms",
     run=run,
     seconds=120,
-    rounds=3,
+    rounds=2,
 )

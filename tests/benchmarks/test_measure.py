@@ -31,6 +31,7 @@ def test_median_quartiles_and_percentile():
     assert measure.summary([3, 1, 2, 5, 4]) == measure.Summary(3, 2, 4, 5)
     assert measure.summary([7.0]) == measure.Summary(7, 7, 7, 1)
     assert measure.percentile(range(1, 101), 95) == 95
+    assert isinstance(measure.percentile([7], 95), float), "an int would not count as a measurement"
     assert measure.percentile([4.0], 95) == 4
     with pytest.raises(ValueError, match="never measured"):
         measure.summary([])
