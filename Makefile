@@ -36,7 +36,7 @@ notebooks: ready ## run every notebook of book/ and solutions/, without building
 	@$(PY) book/_ext/execute.py book solutions
 
 exercises: ready ## write exercises/ anew from solutions/
-	@$(PY) solutions/regenerate.py
+	@$(PY) $${COURSE_SOLUTIONS:-solutions}/regenerate.py
 
 grade: ready ## grade the submissions in class/ (ASSIGNMENT=head)
 	@$(PY) -m course grade $(ASSIGNMENT)

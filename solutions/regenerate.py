@@ -20,8 +20,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCE, RELEASE = ROOT / "solutions", ROOT / "exercises"
+
+def course_folder() -> Path:
+    """The course we stand in (solutions/ may be elsewhere), else the one this folder lies in."""
+    here = Path.cwd()
+    found = (p for p in (here, *here.parents) if (p / "nbgrader_config.py").is_file())
+    return next(found, Path(__file__).resolve().parent.parent)
+
+
+SOURCE, RELEASE = Path(__file__).resolve().parent, course_folder() / "exercises"
 HIDDEN = ("hidden.py",)  # what only the judge reads is never released
 REGIONS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
 

@@ -142,8 +142,10 @@ class SandboxExecute(NbGraderPreprocessor):
         released = database.source_cells(who["db_url"], who["assignment"], who["notebook"])
         points = {c.grade_id: c.points for c in released if c.is_test}
         staged = staging.load(Path(resources["metadata"]["path"])) or staging.Staged("")
-        notes = [*staged.notes, *nb.metadata.get(NOTES, {}).get("notes", ())]
         refused = staged.refused.get(who["notebook"], "")
+        # Of a notebook that was refused everything was missing: the reason says it.
+        repaired = () if refused else nb.metadata.get(NOTES, {}).get("notes", ())
+        notes = [*staged.notes, *repaired]
         kept: dict[str, Any] = {"refused": refused, "tests": []}
         if refused:
             _refuse(nb, points, refused)

@@ -33,13 +33,33 @@ def meta(cell):
     return cell["metadata"].get("nbgrader", {})
 
 
-@pytest.fixture(scope="module")
-def regenerate():
-    pytest.importorskip("nbgrader")
-    spec = importlib.util.spec_from_file_location("regenerate", SOLUTIONS / "regenerate.py")
+def load(path):
+    spec = importlib.util.spec_from_file_location("regenerate", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def regenerate():
+    pytest.importorskip("nbgrader")
+    return load(SOLUTIONS / "regenerate.py")
+
+
+def test_private_solutions_release_into_the_course_one_stands_in(tmp_path, monkeypatch):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "course" / "book").mkdir(parents=True)
+    (tmp_path / "course" / "nbgrader_config.py").write_text("")
+    moved = tmp_path / "private" / "regenerate.py"
+    moved.write_text((SOLUTIONS / "regenerate.py").read_text())
+    monkeypatch.chdir(tmp_path / "course" / "book")
+    module = load(moved)
+    assert (tmp_path / "private", tmp_path / "course" / "exercises") == (
+        module.SOURCE,
+        module.RELEASE,
+    )
+    monkeypatch.chdir(tmp_path)
+    assert load(SOLUTIONS / "regenerate.py").RELEASE == EXERCISES
 
 
 def test_thirteen_assignments_and_no_others():
