@@ -1,6 +1,8 @@
 """What a notebook's cells call: the self-check's two views, points, seeds, records."""
 
 import html.parser
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -96,3 +98,25 @@ def test_the_number_of_things_has_to_fit():
         self_check("scaling", right)
     with pytest.raises(ValueError, match="there are: average"):
         self_check("nothing", right)
+
+
+def test_a_self_check_needs_nothing_of_nbgrader_or_of_a_notebook():
+    """As in Colab with the wheel alone, or in a plain script."""
+    blocked = ["nbgrader", "sqlalchemy", "nbconvert", "nbformat", "IPython", "matplotlib",
+               "ipywidgets", "anywidget"]  # fmt: skip
+    script = f"""import sys
+for name in {blocked!r}:
+    sys.modules[name] = None
+from course.checks import points, self_check
+def averaging_matrix(T):
+    import torch
+    return torch.ones(T, T).tril() / torch.arange(1, T + 1)[:, None]
+shown = self_check("masked-matmul", averaging_matrix)
+assert "✓" in repr(shown) and "✗" not in repr(shown), shown
+print(points("masked-matmul", averaging_matrix, checks=["values"]))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert float(ran.stdout.split()[-1]) > 0

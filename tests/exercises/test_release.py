@@ -166,6 +166,25 @@ def test_a_notebook_has_contract_hints_self_check_and_no_outputs(slug):
     assert tested == by_name
 
 
+@pytest.mark.parametrize("slug", SLUGS)
+def test_an_exercise_uses_nothing_that_a_later_chapter_builds(slug):
+    """Of the course only the checks; the block may have chapter 6's attention, if it likes."""
+    modules = set()
+    for cell in cells(EXERCISES, slug) + cells(SOLUTIONS, slug):
+        if cell["cell_type"] != "code" or "setup" in cell["metadata"].get("tags", []):
+            continue
+        for node in ast.walk(ast.parse(source(cell))):
+            if isinstance(node, ast.ImportFrom):
+                modules.add(node.module)
+            elif isinstance(node, ast.Import):
+                modules |= {alias.name for alias in node.names}
+    earlier = {"course.attention"} if slug == "block" else set()
+    own = {m for m in modules if m.startswith("course.") and not m.startswith("course.checks")}
+    assert own <= earlier
+    rest = {m for m in modules if not m.startswith("course.")}
+    assert rest <= {"math", "random", "torch", "torch.nn.functional"}
+
+
 def run(slug, folder, without=()):
     """Run a notebook's code cells here; what each graded one earned."""
     space, earned = {"__name__": "notebook"}, {}
