@@ -52,6 +52,15 @@ def test_model_answers_are_a_last_part(tmp_path: Path) -> None:
     assert toc.with_answers(plain, tmp_path, ["none"]) is plain
 
 
+def test_a_result_worth_reading_is_not_folded_away(tmp_path: Path) -> None:
+    path = minibook.notebook(tmp_path / "x.ipynb", md("# X"), code("from a import b\nb()"))
+    data = json.loads(path.read_text(encoding="utf-8"))
+    for kind, folded in (("text/html", False), ("text/plain", True)):
+        data["cells"][1]["outputs"] = [{"output_type": "execute_result", "data": {kind: "x"}}]
+        (cell,) = json.loads(swap.quiet(json.dumps(data)))["cells"][1:]
+        assert ("hide-cell" in cell["metadata"]["tags"]) is folded
+
+
 def test_the_authors_line_becomes_the_one_under_the_title() -> None:
     body = "<h1>T</h1>\n<p><em>Chapter 5 · 30 minutes to read, half a minute to run</em></p>\n<p>A"
     rest, times = page.authors_times(body)

@@ -97,7 +97,7 @@ def quiet(notebook: str) -> str:
         cell["source"] = _REGION.sub("", "".join(cell["source"])).strip("\n")
         if "parameters" in tags and "remove-cell" not in tags:
             tags.append("remove-cell")
-        shown = any(VIEW in o.get("data", {}) for o in cell["outputs"])
+        shown = any({VIEW, "text/html"} & set(o.get("data", {})) for o in cell["outputs"])
         if not shown and not _HIDING & set(tags) and _mostly_imports("".join(cell["source"])):
             tags.append("hide-cell")
     return json.dumps(data)
