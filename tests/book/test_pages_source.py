@@ -32,6 +32,20 @@ def test_parameters_are_not_shown_and_imports_are_folded(tmp_path: Path) -> None
     assert chosen["metadata"]["tags"] == ["hide-input"]
 
 
+@pytest.mark.parametrize(("kind", "folded"), [("text/plain", True), ("text/html", False)])
+def test_a_table_under_a_cell_of_imports_is_not_folded(
+    tmp_path: Path, kind: str, folded: bool
+) -> None:
+    path = minibook.notebook(
+        tmp_path / "x.ipynb", md("# X"), code("from course import table\n\ntable()")
+    )
+    data = json.loads(path.read_text(encoding="utf-8"))
+    result = {"output_type": "execute_result", "data": {kind: "1"}, "metadata": {}}
+    data["cells"][1]["outputs"] = [result]
+    (cell,) = json.loads(swap.quiet(json.dumps(data)))["cells"][1:]
+    assert ("hide-cell" in cell["metadata"]["tags"]) is folded
+
+
 def test_a_model_answer_shows_neither_its_marks_nor_the_hidden_tests(tmp_path: Path) -> None:
     source = (
         "def f():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n"

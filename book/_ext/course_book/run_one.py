@@ -65,6 +65,8 @@ def _surroundings(job: Job, sockets: Path) -> None:
     os.environ["JUPYTER_RUNTIME_DIR"] = str(sockets)
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(job.threads)
+    # a thread that waits lets others have its core: on a busy machine spinning costs tenfold
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # figures go into the notebook, whatever the shell that started this has chosen
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     # this clone's package, whatever the environment has installed

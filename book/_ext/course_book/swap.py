@@ -83,11 +83,16 @@ def _mostly_imports(source: str) -> bool:
     return bool(imports) and 2 * imports >= len(lines)
 
 
+def _is_a_picture(data: dict[str, object]) -> bool:
+    """Whether a result is a widget, a figure or a table: something to look at, not a value."""
+    return any(kind in (VIEW, "text/html") or kind.startswith("image/") for kind in data)
+
+
 def quiet(notebook: str) -> str:
     """The executed notebook with its machinery out of a reader's way.
 
     The parameters are not shown (a page cannot change them); cells that do little but import are
-    folded; in a model answer, neither the hidden tests nor the marks round the answer are shown.
+    folded unless there is something to look at in their result; in a model answer, neither the hidden tests nor the marks round the answer are shown.
     """
     data = json.loads(notebook)
     for cell in data["cells"]:
