@@ -92,7 +92,8 @@ def quiet(notebook: str) -> str:
     """The executed notebook with its machinery out of a reader's way.
 
     The parameters are not shown (a page cannot change them); cells that do little but import are
-    folded unless there is something to look at in their result; in a model answer, neither the hidden tests nor the marks round the answer are shown.
+    folded unless there is something to look at in their result; in a model answer, neither the
+    hidden tests nor the marks round the answer are shown.
     """
     data = json.loads(notebook)
     for cell in data["cells"]:
