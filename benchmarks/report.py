@@ -72,7 +72,7 @@ def goals_table(latest: Mapping[str, Result | None]) -> list[tuple[str, str, str
     lines = []
     for name, result in latest.items():
         if result is None:
-            lines.append((name, "not yet measured", "", f"python -m benchmarks {name}"))
+            lines.append((name, "not yet measured", "", "–"))
             continue
         for row in result["rows"]:
             for goal in row["goals"]:
