@@ -131,6 +131,16 @@ def test_a_figure_follows_the_readers_theme(styled: None, tmp_path: Path) -> Non
     assert len(page) < len(text)
 
 
+def test_what_a_label_says_is_never_rounded(styled: None, tmp_path: Path) -> None:
+    figure, ax = plt.subplots()
+    ax.plot([0.00012345, 0.0004], [1, 2])
+    ax.set(xticks=[0.0002], xlabel="a rate of 0.000125")
+    shown = svg.inline(drawn(figure, tmp_path), "A line.", "f1")
+    assert "a rate of 0.000125" in shown
+    assert ">0.0002<" in shown
+    assert not re.search(r' d="[^"]*\d\.\d{3}', shown), "coordinates are"
+
+
 def test_figures_of_one_page_share_no_id(styled: None, tmp_path: Path) -> None:
     figure, ax = plt.subplots()
     ax.plot([0, 1], [0, 1])

@@ -45,6 +45,15 @@ def _own_ids(svg: str, prefix: str) -> str:
     return re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
 
 
+def _shorter(svg: str) -> str:
+    """Coordinates to a hundredth of a point. Only inside tags: what a label says stays as it is."""
+
+    def rounded(match: re.Match[str]) -> str:
+        return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+    return re.sub(r"<[^>]+>", lambda tag: _NUMBER.sub(rounded, tag[0]), svg)
+
+
 def _without_idle_groups(svg: str) -> str:
     """Groups that set nothing are taken out of the text, and their content stays."""
     kept: list[bool] = []  # for each open group, whether it stays
@@ -106,7 +115,7 @@ def inline(svg: str, alt: str, prefix: str) -> str:
         raise ValueError("an SVG without a viewBox cannot be scaled to the page")
     body = re.sub(r"^<svg[^>]*>", "", body)
     body = _own_ids(_FONT.sub("", recolour(body)), prefix)
-    body = _NUMBER.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), body)
+    body = _shorter(body)
     body = re.sub(r"\s*\n\s*", " ", body).replace("> <", "><")
     body = _joined(_without_idle_groups(body))
     label = html.escape(alt, quote=True)
