@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-EVERY = 0.03  # seconds between two looks
+EVERY = 0.1  # seconds between two looks: looking costs time that is being measured
 
 
 @dataclass(frozen=True)
