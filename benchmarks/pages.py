@@ -54,8 +54,8 @@ def visit(browser: Any, site: str, path: str) -> Visit:
         protocol = page.context.new_cdp_session(page)
         protocol.send("Network.enable")
         sizes: dict[str, float] = {}
-        kinds: dict[str, str] = {}
-        protocol.on("Network.responseReceived", lambda e: kinds.update({e["requestId"]: e["type"]}))
+        answers: dict[str, Any] = {}
+        protocol.on("Network.responseReceived", lambda e: answers.update({e["requestId"]: e}))
         protocol.on(
             "Network.loadingFinished",
             lambda e: sizes.update({e["requestId"]: e["encodedDataLength"] / 1024}),
@@ -66,8 +66,11 @@ def visit(browser: Any, site: str, path: str) -> Visit:
             page.wait_for_function("() => window.__alive", timeout=30_000)
             alive = float(page.evaluate("() => window.__alive"))
         read = page.evaluate("() => performance.getEntriesByType('navigation')[0].domInteractive")
-        own = sum(size for key, size in sizes.items() if kinds.get(key) == "Document")
-        return Visit(sum(sizes.values()), own, float(read), alive, len(set(outside)))
+        # A font written into a stylesheet as data: came with the stylesheet.
+        urls = {key: answers[key]["response"]["url"] for key in sizes if key in answers}
+        fetched = {key: size for key, size in sizes.items() if urls.get(key, "").startswith(site)}
+        own = sum(size for key, size in fetched.items() if answers[key]["type"] == "Document")
+        return Visit(sum(fetched.values()), own, float(read), alive, len(set(outside)))
 
 
 def default_book(folder: Path, chapter: Path) -> Path:
