@@ -8,6 +8,7 @@ top-level names it uses. A learner may import the course's ``Head`` to compare w
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,22 +36,13 @@ def used_names(source: str, name: str) -> set[str]:
         tree = ast.parse(_without_magics(source))
     except SyntaxError:
         return set()
-    imports: dict[str, str] = {}
-    definitions: dict[str, list[ast.AST]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for a in node.names:
-                imports[a.asname or a.name.split(".")[0]] = (
-                    a.name if a.asname else a.name.split(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for a in node.names:
-                imports[a.asname or a.name] = f"{node.module}.{a.name}"
+    imports = _imports(tree)
     stars = [
         n.module
         for n in ast.walk(tree)
         if isinstance(n, ast.ImportFrom) and n.module and any(a.name == "*" for a in n.names)
     ]
+    definitions: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         for defined in _defines(statement):
             definitions.setdefault(defined, []).append(statement)
@@ -67,9 +59,44 @@ def used_names(source: str, name: str) -> set[str]:
         elif current not in definitions:
             found |= {f"{module}.{current}" for module in stars}
         for definition in definitions.get(current, []):
-            todo += [n.id for n in ast.walk(definition) if isinstance(n, ast.Name)]
-            found |= _dotted_names(definition, imports)
+            outside = _outside_names(definition)
+            todo += sorted(outside)
+            # a local variable that is called as some import of the notebook's is not that import
+            known = {n: full for n, full in imports.items() if n in outside} | _imports(definition)
+            found |= _dotted_names(definition, known)
     return found
+
+
+def _imports(tree: ast.AST) -> dict[str, str]:
+    """What each imported name stands for, wherever in ``tree`` it is imported."""
+    imports: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for a in node.names:
+                first = a.name.split(".")[0]
+                imports[a.asname or first] = a.name if a.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for a in node.names:
+                imports[a.asname or a.name] = f"{node.module}.{a.name}"
+    return imports
+
+
+def _scopes(statement: ast.stmt) -> list[symtable.SymbolTable]:
+    """The scopes of one top-level statement, its own first: Python's account of whose a name is."""
+    text = ast.unparse(statement)
+    scopes = [symtable.symtable(text, "<answer>", "exec")]
+    for scope in scopes:  # grows while it is read
+        scopes += scope.get_children()
+    return scopes
+
+
+def _outside_names(statement: ast.stmt) -> set[str]:
+    """Top-level names a statement reads: no parameter, local or comprehension variable."""
+    top, *inner = _scopes(statement)
+    names = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
+    for scope in inner:
+        names |= {s.get_name() for s in scope.get_symbols() if s.is_referenced() and s.is_global()}
+    return names
 
 
 def _without_magics(source: str) -> str:
@@ -77,22 +104,34 @@ def _without_magics(source: str) -> str:
     return "\n".join("pass" if line.startswith(("%", "!")) else line for line in lines)
 
 
-def _defines(statement: ast.stmt) -> list[str]:
-    """The top-level names a statement binds or changes (also ``Head.forward = …``)."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [statement.name]
-    names = []
+def _comprehended(statement: ast.stmt) -> set[str]:
+    """Variables of comprehensions only: from 3.12 on they look like top-level names."""
+    comprehensions = [n for n in ast.walk(statement) if isinstance(n, ast.comprehension)]
+    targets = [n for c in comprehensions for n in ast.walk(c.target) if isinstance(n, ast.Name)]
+    stored = [
+        n.id
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in targets
+    ]
+    return {n.id for n in targets} - set(stored)
+
+
+def _defines(statement: ast.stmt) -> set[str]:
+    """The top-level names a statement binds or changes (also ``Head.forward = …``, ``global``)."""
+    top, *inner = _scopes(statement)
+    names = {s.get_name() for s in top.get_symbols() if s.is_assigned()}
+    names -= _comprehended(statement)
+    for scope in inner:
+        symbols = scope.get_symbols()
+        names |= {s.get_name() for s in symbols if s.is_assigned() and s.is_declared_global()}
+    outside = _outside_names(statement)
     for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.append(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.append(node.name)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             base: ast.expr = node
             while isinstance(base, ast.Attribute):
                 base = base.value
-            if isinstance(base, ast.Name):
-                names.append(base.id)
+            if isinstance(base, ast.Name) and base.id in outside:
+                names.add(base.id)
     return names
 
 

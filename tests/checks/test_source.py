@@ -35,6 +35,13 @@ def refused(source, slug="head"):
         "import torch.nn as tn\ndef Head(*a):\n    return tn.MultiheadAttention(4, 2)\n",
         "from torch import nn\n" + BODY.format("x") + "from course.attention import Head as H\n"
         "Head.forward = H.forward\n",
+        # set from inside a function
+        "from torch import nn\n" + BODY.format("x") + "from course.attention import Head as H\n"
+        "def patch():\n    Head.forward = H.forward\npatch()\n",
+        "def fetch():\n    global Head\n    from course.attention import Head\nfetch()\n",
+        "def fetch():\n    global Head\n    import course.attention as a\n    Head = a.Head\n"
+        "fetch()\n",
+        "def Head(*args):\n    import course.attention as a\n    return a.Head(*args)\n",
     ],
 )
 def test_the_answer_imported_is_refused(source):
@@ -56,6 +63,37 @@ def test_the_answer_imported_is_refused(source):
 )
 def test_what_an_answer_does_not_rest_on_is_free(source):
     assert not refused(source)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "from course.attention import Head as x\n",
+        "import course.attention as h\nx = h.Head(4, 2, 8)\n",
+        "import course.attention as h\nfor x in (h.Head(4, 2, 8),):\n    y = x\n",
+        "import course.attention as h\nall_of_them = [h.Head(x, 2, 8) for x in (4, 8)]\n",
+        "def compare(x):\n    import course.attention as h\n    return h.Head(4, 2, 8)(x)\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "x",
+        "[h for h in x] and (lambda y: y.Head)(x) and x",
+        "sum(y.T for y in x) + x.attention.Head",
+    ],
+)
+def test_a_local_name_is_nobody_elses(beside, inside):
+    source = "from torch import nn\n" + beside + BODY.format(inside)
+    assert not any(name.startswith("course") for name in used_names(source, "Head"))
+
+
+def test_the_variable_of_a_comprehension_is_no_top_level_name():
+    source = (
+        "import course.attention as a\nq = 3\n"
+        "theirs = [a.Head(q, 2, 8) for q in (4, 8)]\ndef f():\n    return q\n"
+    )
+    assert used_names(source, "f") == {"q"}
 
 
 def test_the_block_may_use_the_courses_attention_and_nothing_else_of_it():
