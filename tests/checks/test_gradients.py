@@ -51,6 +51,21 @@ def test_a_missing_gradient_is_told():
         compare(CUT_OFF, 0)
 
 
+AT_A_CORNER = """first = []
+def f(x, w):
+    if not first:
+        first.append(x.detach().clone())
+    z = x[0, 0, 0] - first[0][0, 0, 0] + 1e-9
+    return x * w[0, 0] + 100 * z.relu()
+"""
+
+
+def test_at_a_corner_the_slope_of_one_side_is_right():
+    """No step is short enough for both sides together: a billionth before relu's corner."""
+    for seed in range(20):
+        compare(AT_A_CORNER, seed)
+
+
 def test_the_long_step_alone_would_trip_over_a_corner(monkeypatch):
     from course.checks import gradients
 
