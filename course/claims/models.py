@@ -186,8 +186,13 @@ def _a25() -> Finding:
         return missing.finding
     average, one, two = (records[name]["right"] for name in names)
     wrong = records["average"]["wrong_noun"]
+    both = 100 * (average.mean + wrong.mean)
+    too_often = (
+        "the average is right more often than the limit of 40 %: it names one of the pair's two "
+        f"nouns {both:.0f} % of the time (published 78 %), and cannot tell which"
+    )
     checks = {
-        "the average is right too often": average.mean < 0.4,
+        too_often: average.mean < 0.4,
         "the average prefers the right noun": wrong.mean >= average.mean - 0.02,
         "one block is outside 80 to 99 %": 0.8 <= one.mean <= 0.99,
         "two blocks stay under 99 %": two.mean >= 0.99,
