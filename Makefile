@@ -8,6 +8,8 @@ PYTHON ?=
 TORCH ?=
 PORT ?= 8000
 ASSIGNMENT ?= head
+# Where the model answers are, for those who keep them elsewhere.
+COURSE_SOLUTIONS ?= solutions
 
 # The environment's own tools first: nbgrader calls alembic, the book calls node.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -36,7 +38,7 @@ notebooks: ready ## run every notebook of book/ and solutions/, without building
 	@$(PY) book/_ext/execute.py book solutions
 
 exercises: ready ## write exercises/ anew from solutions/
-	@$(PY) $${COURSE_SOLUTIONS:-solutions}/regenerate.py
+	@$(PY) $(COURSE_SOLUTIONS)/regenerate.py
 
 grade: ready ## grade the submissions in class/ (ASSIGNMENT=head)
 	@$(PY) -m course grade $(ASSIGNMENT)

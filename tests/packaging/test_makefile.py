@@ -50,6 +50,7 @@ def test_contributing_gives_each_target_as_a_plain_command(root):
 def test_the_plain_command_is_what_make_runs(root, target):
     (line,) = recipe(root, target)
     values = {"$(PY)": "python", "$(PORT)": "8000", "$(ASSIGNMENT)": "head"}
+    values["$(COURSE_SOLUTIONS)"] = "solutions"
     for name, value in values.items():
         line = line.replace(name, value)
     line = line.replace("$(or $(PYTHON),python3)", "python")
