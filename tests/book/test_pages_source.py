@@ -131,3 +131,9 @@ def test_what_a_notebook_reads_beside_it_counts_as_its_source(
     assert len(set(found)) == 4
     claims = json.loads((minibook.REPOSITORY / "book" / "claims.ipynb").read_text("utf-8"))
     assert "cards" in claims["metadata"]["course_book"]["reads"]
+
+
+def test_a_notice_is_a_sentence_with_its_command_as_code() -> None:
+    assert page.with_code("No text & `a -b` <helps>.") == (
+        "No text &amp; <code>a -b</code> &lt;helps&gt;."
+    )

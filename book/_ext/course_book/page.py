@@ -129,6 +129,11 @@ def _own_assets(context: dict[str, Any], body: str) -> None:
     ]
 
 
+def with_code(text: str) -> str:
+    """A sentence as HTML, what stands in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
 def meta_line(context: dict[str, Any]) -> str:
     """The line under a title: how long it takes, and what can be taken along."""
     items = [f"<span>{html.escape(text)}</span>" for text in context["times"]]
@@ -255,7 +260,7 @@ def _executed(app: Sphinx, pagename: str, context: dict[str, Any]) -> None:
     """What the runner knows about the page, and what of it can be downloaded."""
     stored = keys.stored(swap.executed(app.env, pagename))
     context["times"].append(f"{running_time(stored.get('seconds', 0.0))} to run")
-    context["notice"] = stored.get("notice", "")
+    context["notice"] = with_code(stored.get("notice", ""))
     if not pagename.startswith("book/"):  # a model answer
         return
     address: Address = app.config.course_book_address
