@@ -35,16 +35,18 @@ class Table:
     def _repr_html_(self) -> str:
         right = [False, *(self._holds_figures(i) for i in range(1, len(self.header)))]
 
-        def cell(tag: str, column: int, content: Cell, scope: str = "") -> str:
+        def cell(column: int, content: Cell, scope: str = "") -> str:
             align = "right" if right[column] else "left"
             text = html.escape(_text(content), quote=False)
-            return f'<{tag}{scope} style="text-align:{align}">{text}</{tag}>'
+            # a heading that says nothing is none: a screen reader would announce it all the same
+            tag, of = ("th", f' scope="{scope}"') if scope and text.strip() else ("td", "")
+            return f'<{tag}{of} style="text-align:{align}">{text}</{tag}>'
 
-        head = "".join(cell("th", i, c, ' scope="col"') for i, c in enumerate(self.header))
+        head = "".join(cell(i, c, "col") for i, c in enumerate(self.header))
         body = []
         for row in self.rows:
-            cells = [cell("th", 0, row[0], ' scope="row"')]
-            cells += [cell("td", i, c) for i, c in enumerate(row[1:], start=1)]
+            cells = [cell(0, row[0], "row")]
+            cells += [cell(i, c) for i, c in enumerate(row[1:], start=1)]
             body.append(f"<tr>{''.join(cells)}</tr>")
         caption = f"<caption>{html.escape(self.caption, quote=False)}</caption>\n"
         return (

@@ -24,6 +24,12 @@ def test_figures_align_at_the_right_and_words_at_the_left():
     assert '<th scope="col" style="text-align:left">word</th>' in markup
 
 
+def test_a_heading_that_says_nothing_is_a_plain_cell():
+    markup = table(["", "n"], [["", 1], ["x", 2]])._repr_html_()
+    assert markup.count("<th") == len(["thead", "n", "x"])
+    assert '<td style="text-align:left"></td>' in markup
+
+
 def test_no_caption_no_element():
     assert "<caption>" not in table(["a"], [["b"]])._repr_html_()
 
