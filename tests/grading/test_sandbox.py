@@ -191,9 +191,14 @@ def test_without_isolation_every_grade_is_marked(lab: Lab) -> None:
     assert [r["isolation"] for r in kept] == ["none", "none"]
 
 
+def shut(folder: Path) -> bool:
+    """Whether another user may not pass through a folder."""
+    return folder.exists() and not folder.stat().st_mode & 0o001
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become an ordinary user")
 def test_as_an_ordinary_user(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """The environment may lie in a home of mode 0700, so it is shown to that user read-only."""
+    """The environment may lie in a folder of mode 0700, so it is shown to that user read-only."""
     require_tool("bwrap")
     require_tool("setpriv")
     script = tmp_path / "as_user.py"
@@ -215,15 +220,17 @@ with WarmParent() as parent:
 """)
     script.chmod(0o644)
     tmp_path.chmod(0o755)
+    wanted = [*sandbox.readable_paths(), str(ROOT)]
+    closed = {above for path in wanted for above in Path(path).parents if shut(above)}
+    tops = {folder for folder in closed if not closed & set(folder.parents)}
     shown: list[str] = []
-    for path in ["/root", *sandbox.readable_paths(), str(ROOT)]:
-        if path == "/root":
-            shown += ["--tmpfs", path, "--chmod", "0755", path]
-        else:
-            for above in reversed(Path(path).parents[:-1]):
-                if above.is_relative_to("/root") and above != Path("/root"):
-                    shown += ["--dir", str(above)]
-            shown += ["--ro-bind", path, path]
+    for top in sorted(map(str, tops)):
+        shown += ["--tmpfs", top, "--chmod", "0755", top]
+    for path in wanted:
+        for above in reversed(Path(path).parents[:-1]):
+            if tops & set(above.parents):
+                shown += ["--dir", str(above)]
+        shown += ["--ro-bind", path, path]
     command = ["bwrap", "--dev-bind", "/", "/", *shown,
                "--bind", str(tmp_path), "/mnt", "setpriv", "--reuid=12345", "--regid=12345",
                "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
