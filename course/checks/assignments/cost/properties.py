@@ -22,10 +22,8 @@ def _small() -> Iterator[list[Any]]:
                 yield [q, k, torch.arange(1.0, T + 1)[:, None], tile]
 
 
-@cost.prop("values", 4, "Equal to plain causal attention, at many lengths and tiles")
-def _values(t: Trial) -> None:
-    cases = [draw_case(t, 2, T, 5, tile=n) for T, n in ((1, 1), (2, 1), (8, 4), (8, 8), (9, 3))]
-    cases += [draw_case(t, 3, 12, 4, tile=4), draw_case(t, 6, 7, tile=2)]
+def _equal(t: Trial, cases: list[list[Any]], loosen: tuple[int, ...]) -> None:
+    """Compare with plain causal attention; ``loosen`` as in ``check_values``."""
     check_values(
         t,
         ON,
@@ -34,25 +32,22 @@ def _values(t: Trial) -> None:
         tol=2e-5,
         small=_small(),
         labels=("q", "k", "v"),
-        loosen=(0, 1),
+        loosen=loosen,
         said=lambda c: f"q {tuple(c[0].shape)} and tile {c[3]}",
     )
+
+
+@cost.prop("values", 4, "Equal to plain causal attention, at many lengths and tiles")
+def _values(t: Trial) -> None:
+    cases = [draw_case(t, 2, T, 5, tile=n) for T, n in ((1, 1), (2, 1), (8, 4), (8, 8), (9, 3))]
+    cases += [draw_case(t, 3, 12, 4, tile=4), draw_case(t, 6, 7, tile=2)]
+    _equal(t, cases, loosen=(0, 1))
 
 
 @cost.prop("ragged", 2, "tile need not divide T, and may be longer than T")
 def _ragged(t: Trial) -> None:
     cases = [draw_case(t, 2, T, 3, tile=n) for T, n in ((7, 3), (5, 4), (10, 7), (3, 8), (1, 5))]
-    check_values(
-        t,
-        ON,
-        cases,
-        right,
-        tol=2e-5,
-        small=_small(),
-        labels=("q", "k", "v"),
-        loosen=(),
-        said=lambda c: f"q {tuple(c[0].shape)} and tile {c[3]}",
-    )
+    _equal(t, cases, loosen=())
 
 
 @cost.prop("memory", 3, "No T × T tensor is ever held: not the scores, not the weights, not a mask")
