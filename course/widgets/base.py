@@ -54,7 +54,7 @@ def _file(name: str) -> str:
 
 
 def measured(row: Mapping[str, Any], strings: Strings) -> str:
-    """A recorded mean as text: ``60.3 ± 0.4 (3 seeds)``, or ``60.3 (one seed)``."""
+    """A recorded mean as text: ``12.3 ± 0.4 (3 seeds)``, or ``12.3 (one seed)``."""
     return fill(strings["one_seed" if row["n"] == 1 else "seeds"], row)
 
 
