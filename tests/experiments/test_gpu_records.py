@@ -1,4 +1,4 @@
-"""The prepared command for a machine with a GPU, without one: what it would run, what it refuses."""
+"""The prepared command for a GPU machine, without one: what it would run, what it refuses."""
 
 from __future__ import annotations
 
