@@ -19,7 +19,14 @@ from course.checks.toolkit import Target, build
 
 RIGHT = Fault()
 # Of two mistakes at once, one is nearly always among these.
-COMMON = {"not-divided", "divided-by-d-model", "no-mask"}
+COMMON = {
+    "not-divided",
+    "divided-by-d-model",
+    "no-mask",
+    "mask-inverted",
+    "mask-upside-down",
+    "mask-hides-self",
+}
 
 
 @dataclass
@@ -31,7 +38,7 @@ class Design:
         sizes: draws ``(constructor arguments, d_model, d_head)``.
         roles: parameters, constructor arguments → candidates.
         small: constructor arguments for counter-examples, smallest first.
-        faults: names in `FAULTS` that can be made here.
+        faults: the mistakes in `FAULTS` that can be made here.
     """
 
     cls: str
@@ -163,15 +170,16 @@ def find_faults(
         return []
     values = dict(d_model=C, d_head=roles.wq.shape[-1], n_heads=roles.wq.shape[1])
     values["ratio"] = round((C / values["d_head"]) ** 0.5, 2)
-    known = {n: FAULTS[n] for n in design.faults} | dict(also or {})
+    names = oracles.spelled_out(design.faults)
+    known = {n: FAULTS[n] for n in names} | dict(also or {})
     for name, fault in known.items():
         if matching(outs, xs, roles, fault):
-            return [exercise.finding(name, **values)]
-    for a, b, fault in oracles.pairs(list(design.faults)):
+            return [exercise.finding(name.split("#")[0], **values)]
+    for a, b, fault in oracles.pairs(names):
         if not {a, b} & COMMON:
             continue
         if matching(outs[:1], xs[:1], roles, fault) and matching(outs, xs, roles, fault):
-            return [exercise.finding(a, **values), exercise.finding(b, **values)]
+            return [exercise.finding(n.split("#")[0], **values) for n in (a, b)]
     return []
 
 

@@ -19,10 +19,18 @@ from course.checks.roles import Roles
 
 @dataclass(frozen=True)
 class Fault:
-    """What differs from the right attention. The default is the right one."""
+    """What differs from the right attention. The default is the right one.
+
+    Attributes:
+        mask: which keys a query may see.
+        hide: what is done with the scores of the others.
+        empty: what a query gets that may see none: ``"nan"``, what a softmax of −∞ gives, or zeros.
+    """
 
     scale: str = "sqrt_head"
     mask: str = "causal"
+    hide: str = "minus_infinity"
+    empty: str = "nan"
     axis: str = "keys"
     values: str = "v"
     weights: str = "softmax"
@@ -60,8 +68,7 @@ def weigh(scores: Tensor, fault: Fault, batch_axis: int = -4) -> Tensor:
         "strict": j < i,
         "ahead": j <= i + 1,
         "inverted": j > i,
-        "strict_zero": j < i,
-    }.get(fault.mask, j <= i)
+    }[fault.mask]
     may = may.expand(T, S)
     axis = {"keys": -1, "queries": -2, "heads": -3, "batch": batch_axis}[fault.axis]
     fills = {
@@ -71,22 +78,17 @@ def weigh(scores: Tensor, fault: Fault, batch_axis: int = -4) -> Tensor:
         "minus100": -100.0,
         "1e-9": 1e-9,
         "-1e-9": -1e-9,
-        "minus1e4": -1e4,
-        "one": 1.0,
+        "minus1e9": -1e9,
+        "minus_infinity": float("-inf"),
+        "positive_infinity": float("inf"),
     }
-    if fault.mask == "after":
+    if fault.hide == "after":
         w = _softmax(scores, axis, fault) * may
-    elif fault.mask in fills:
-        w = _softmax(torch.where(may, scores, fills[fault.mask]), axis, fault)
-    elif fault.mask == "positive_infinity":
-        w = _softmax(torch.where(may, scores, float("inf")), axis, fault)
-    elif fault.mask == "added_mask":  # scores + tril: ones are added where it may look
+    elif fault.hide == "added_mask":  # scores + tril: ones are added where it may look
         w = _softmax(scores + may.to(scores.dtype), axis, fault)
     else:
-        w = _softmax(torch.where(may, scores, float("-inf")), axis, fault)
-        if fault.mask == "strict_zero":
-            w = w.nan_to_num(0.0)
-    return w
+        w = _softmax(torch.where(may, scores, fills[fault.hide]), axis, fault)
+    return w.nan_to_num(0.0) if fault.empty == "zeros" else w
 
 
 def _softmax(scores: Tensor, axis: int, fault: Fault) -> Tensor:
@@ -160,6 +162,7 @@ def _project(x: Tensor, w: Tensor, b: Tensor, split: str) -> Tensor:
     return q
 
 
+# Several faults of one name (`name#how`) are one mistake, with one sentence.
 FAULTS: dict[str, Fault] = {
     "not-divided": Fault(scale="none"),
     "divided-by-d-model": Fault(scale="sqrt_model"),
@@ -172,16 +175,19 @@ FAULTS: dict[str, Fault] = {
     "no-mask": Fault(mask="none"),
     "mask-upside-down": Fault(mask="future"),
     "mask-inverted": Fault(mask="inverted"),
+    "mask-inverted#zeros": Fault(mask="inverted", empty="zeros"),
+    "mask-inverted#finite": Fault(mask="inverted", hide="minus1e9"),
     "mask-hides-self": Fault(mask="strict"),
-    "mask-hides-self-zeros": Fault(mask="strict_zero"),
+    "mask-hides-self-zeros": Fault(mask="strict", empty="zeros"),
+    "mask-hides-self-finite": Fault(mask="strict", hide="minus1e9"),
     "mask-one-too-far": Fault(mask="ahead"),
-    "mask-after-softmax": Fault(mask="after"),
-    "mask-with-zero": Fault(mask="zero"),
-    "mask-with-tiny": Fault(mask="-1e-9"),
-    "mask-with-small-number-1": Fault(mask="minus1"),
-    "mask-with-small-number-10": Fault(mask="minus10"),
-    "mask-with-plus-infinity": Fault(mask="positive_infinity"),
-    "mask-added": Fault(mask="added_mask"),
+    "mask-after-softmax": Fault(hide="after"),
+    "mask-with-zero": Fault(hide="zero"),
+    "mask-with-tiny": Fault(hide="-1e-9"),
+    "mask-with-small-number-1": Fault(hide="minus1"),
+    "mask-with-small-number-10": Fault(hide="minus10"),
+    "mask-with-plus-infinity": Fault(hide="positive_infinity"),
+    "mask-added": Fault(hide="added_mask"),
     "softmax-over-queries": Fault(axis="queries"),
     "softmax-over-batch": Fault(axis="batch"),
     "softmax-over-heads": Fault(axis="heads"),
@@ -202,6 +208,11 @@ FAULTS: dict[str, Fault] = {
     "no-output-projection": Fault(merge="no_output"),
     "residual-added": Fault(residual=True),
 }
+
+
+def spelled_out(names: Sequence[str]) -> list[str]:
+    """The faults of these mistakes, in their order: ``a`` becomes ``a``, ``a#b``, …"""
+    return [n for name in names for n in FAULTS if n.split("#")[0] == name]
 
 
 def pairs(names: Sequence[str]) -> Iterator[tuple[str, str, Fault]]:

@@ -37,6 +37,8 @@ MISTAKES = {
     "summed": "Your rows are sums, not means: divide row t by t + 1.",
     "over-features": "You average over the features: average over the tokens, dimension 1.",
     "over-batch": "You average over the batch: average over the tokens, dimension 1.",
+    "only-what-follows": "Row t averages only the tokens AFTER t, and the last row nothing: your "
+    "mask is inverted. It should average those from the start to t, t included.",
     "reversed": "Row t averages the tokens from t to the end: it should average those from the "
     "start to t.",
     "running-halves": "You average the previous result with the new token, which halves the past "
@@ -113,6 +115,8 @@ VARIANTS = {
     "over-batch": lambda x: x.cumsum(0) / torch.arange(1, x.shape[0] + 1)[:, None, None],
     "over-batch#1": lambda x: x.mean(0, keepdim=True).expand_as(x),
     "reversed": lambda x: _matrix(x, _index(x)[1] >= _index(x)[0]),
+    "only-what-follows": lambda x: _matrix(x, _index(x)[1] > _index(x)[0]),
+    "only-what-follows#1": lambda x: _matrix(x, _index(x)[1] > _index(x)[0]).nan_to_num(0.0),
     "running-halves": _halves,
     "last-two": _last_two,
     "batch-mixed": lambda x: right(x).mean(0, keepdim=True).expand_as(x),

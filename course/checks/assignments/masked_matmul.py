@@ -26,6 +26,9 @@ MISTAKES = {
     "divided-by-length": "You divide every row by T; row t has t + 1 ones, so divide it by t + 1.",
     "no-mask": "Every row averages the whole sequence: the entries right of the diagonal must be "
     "0.",
+    "inverted": "Your matrix is inverted: row t averages only what comes AFTER token t (and the "
+    "last row nothing), where it should average 0 … t: tril keeps that side, and masked_fill fills "
+    "where its mask is True.",
     "excludes-itself": "Your diagonal is 0: token t belongs to its own average.",
     "one-too-far": "Row t also averages token t + 1: the diagonal is the last one allowed "
     "(tril(diagonal=0)).",
@@ -56,6 +59,15 @@ def _tril(T: int, k: int = 0) -> Tensor:
     return torch.ones(T, T, dtype=torch.float64).tril(k)
 
 
+def _ahead(T: int) -> Tensor:
+    """Ones where column j comes after row i."""
+    return 1 - _tril(T)
+
+
+def _hidden(T: int, hidden: Tensor, fill: float) -> Tensor:
+    return torch.zeros(T, T, dtype=torch.float64).masked_fill(hidden, fill).softmax(1)
+
+
 def _n(T: int) -> Tensor:
     return torch.arange(1, T + 1, dtype=torch.float64)
 
@@ -73,6 +85,15 @@ VARIANTS: dict[str, Callable[[int], Tensor]] = {
     "excludes-itself#1": lambda T: _tril(T, -1) / _n(T)[:, None],
     "excludes-itself#2": lambda T: (_tril(T, -1) / _tril(T, -1).sum(1, keepdim=True)).nan_to_num(0),
     "excludes-itself#3": lambda T: _tril(T, -1) / _tril(T, -1).sum(1, keepdim=True).clamp(min=1),
+    "excludes-itself#4": lambda T: _hidden(T, _tril(T, -1) == 0, -1e9),
+    "inverted": lambda T: _ahead(T) / _ahead(T).sum(1, keepdim=True),
+    "inverted#1": lambda T: (_ahead(T) / _ahead(T).sum(1, keepdim=True)).nan_to_num(0),
+    "inverted#2": lambda T: _ahead(T) / _n(T)[:, None],
+    "inverted#3": lambda T: _ahead(T) / T,
+    "inverted#4": _ahead,
+    "inverted#5": lambda T: _hidden(T, _tril(T) == 1, -1e9),
+    "inverted#6": lambda T: _hidden(T, _tril(T) == 1, -1.0),
+    "inverted#7": lambda T: _tril(T).T / _n(T)[:, None],
     "one-too-far": lambda T: _tril(T, 1) / _tril(T, 1).sum(1, keepdim=True),
     "off-by-one": lambda T: _tril(T) / (_n(T) + 1)[:, None],
     "off-by-one#1": lambda T: _tril(T) / (_n(T) - 1)[:, None],

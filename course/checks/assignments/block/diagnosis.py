@@ -21,7 +21,7 @@ from course.checks.assignments.block.oracle import (
     whole_attention,
 )
 from course.checks.engine import Finding, Trial, agree
-from course.checks.oracles import FAULTS
+from course.checks.oracles import FAULTS, spelled_out
 from course.checks.roles import multi_head_roles
 from course.checks.toolkit import (
     build,
@@ -105,9 +105,9 @@ def _attention_branch(t: Trial) -> list[str]:
                     continue
                 if hit(out, e):
                     return _named(name, norm_name, after, "attention")
-    for fault in ATTENTION_FAULTS:
+    for fault in spelled_out(ATTENTION_FAULTS):
         if hit(out, x + whole_attention(layer_norm(x), roles, FAULTS[fault])):
-            return [fault]
+            return [fault.split("#")[0]]
     return []
 
 

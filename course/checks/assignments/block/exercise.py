@@ -70,6 +70,8 @@ MISTAKES = {
             "mask-with-zero",
             "softmax-over-queries",
             "mask-hides-self",
+            "mask-hides-self-zeros",
+            "mask-hides-self-finite",
         )
     },
     "divided-by-d-model": "The scores in your attention are divided by √d_model; divide by "

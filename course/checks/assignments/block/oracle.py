@@ -37,6 +37,8 @@ ATTENTION_FAULTS = (
     "mask-with-zero",
     "softmax-over-queries",
     "mask-hides-self",
+    "mask-hides-self-zeros",
+    "mask-hides-self-finite",
 )
 
 

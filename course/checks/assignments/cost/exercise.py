@@ -16,6 +16,12 @@ MISTAKES = {
     "not-divided": "Your scores are not divided by √D.",
     "divided-by-tile": "Your scores are divided by the root of the tile: divide by √D, the width.",
     "not-causal": "Every query sees all the keys: a query sees the keys up to its own place.",
+    "mask-upside-down": "Your mask is the wrong way up: query i sees itself and what FOLLOWS it. "
+    "It may see the keys 0 … i.",
+    "mask-inverted": "Your mask is inverted: you hide what may be seen and show what may not, so "
+    "query i sees only the keys AFTER it, and the last one none.",
+    "mask-hides-self": "Your mask hides each query's own key, so the first row has nothing to see: "
+    "key j is hidden where j > i, not where j = i.",
     "diagonal-tile-open": "Whole tiles of the future are skipped, but inside the tile on the "
     "diagonal "
     "nothing is masked: there, too, key j is hidden from query i where j > i.",

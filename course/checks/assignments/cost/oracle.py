@@ -30,13 +30,15 @@ def right(q: Tensor, k: Tensor, v: Tensor, tile: int) -> Tensor:
     return _plain(q, k, v, j <= i)
 
 
-def _where(condition: Callable[[Tensor, Tensor, int, int], Tensor]) -> Callable[..., Tensor]:
-    """A wrong oracle whose mask is a condition on (i, j, tile, T); empty rows are zero."""
+def _where(
+    condition: Callable[[Tensor, Tensor, int, int], Tensor], empty: float = 0.0
+) -> Callable[..., Tensor]:
+    """A wrong oracle whose mask is a condition on (i, j, tile, T), and what empty rows are."""
 
     def wrong(q: Tensor, k: Tensor, v: Tensor, tile: int) -> Tensor:
         T = q.shape[-2]
         i, j = _may(T)
-        return _plain(q, k, v, condition(i, j, tile, T).expand(T, T)).nan_to_num(0.0)
+        return _plain(q, k, v, condition(i, j, tile, T).expand(T, T)).nan_to_num(empty)
 
     return wrong
 
@@ -85,6 +87,11 @@ VARIANTS: dict[str, Callable[..., Tensor]] = {
     "not-divided": lambda q, k, v, tile: right(q * q.shape[-1] ** 0.5, k, v, tile),
     "divided-by-tile": lambda q, k, v, tile: right(q * (q.shape[-1] / tile) ** 0.5, k, v, tile),
     "not-causal": _where(lambda i, j, n, T: j >= 0),
+    "mask-upside-down": _where(lambda i, j, n, T: j >= i),
+    "mask-inverted": _where(lambda i, j, n, T: j > i),
+    "mask-inverted#1": _where(lambda i, j, n, T: j > i, empty=float("nan")),
+    "mask-hides-self": _where(lambda i, j, n, T: j < i),
+    "mask-hides-self#1": _where(lambda i, j, n, T: j < i, empty=float("nan")),
     "diagonal-tile-open": _where(lambda i, j, n, T: j // n <= i // n),
     "diagonal-tile-missing": _where(lambda i, j, n, T: j // n < i // n),
     "tile-local-mask": _where(lambda i, j, n, T: (j // n <= i // n) & (j % n <= i % n)),

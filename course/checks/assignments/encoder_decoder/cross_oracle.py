@@ -44,10 +44,11 @@ def cross(x: Tensor, memory: Tensor, mask: Tensor | None, r: Roles, c: Cross = C
     axis = {"keys": -1, "queries": -2, "heads": -3, "batch": -4}[c.fault.axis]
     if c.mask == "after":
         weights = scores.softmax(axis) * may
-    elif c.mask == "zero":
-        weights = scores.masked_fill(~may, 0.0).softmax(axis)
     else:
-        weights = scores.masked_fill(~may, float("-inf")).softmax(axis)
+        fill = {"zero": 0.0, "minus1e9": -1e9}.get(c.fault.hide, float("-inf"))
+        weights = scores.masked_fill(~may, fill).softmax(axis)
+        if c.fault.empty == "zeros":
+            weights = weights.nan_to_num(0.0)
     out = weights @ v
     if c.fault.merge == "no_transpose":
         out = out.reshape(out.shape[0], out.shape[1], out.shape[3], H * D)
@@ -73,7 +74,10 @@ CROSS_FAULTS: dict[str, Cross] = {
     "causal": Cross(mask="causal"),
     "mask-ignored": Cross(mask="ignored"),
     "mask-inverted": Cross(mask="inverted"),
-    "mask-with-zero": Cross(mask="zero"),
+    "mask-inverted#zeros": Cross(Fault(mask="none", empty="zeros"), mask="inverted"),
+    "mask-inverted#finite": Cross(Fault(mask="none", hide="minus1e9"), mask="inverted"),
+    "mask-inverted#filled": Cross(Fault(mask="none", hide="zero"), mask="inverted"),
+    "mask-with-zero": Cross(Fault(mask="none", hide="zero")),
     "mask-after-softmax": Cross(mask="after"),
     "split-without-transpose": Cross(Fault(mask="none", split="view")),
     "split-without-transpose#1": Cross(Fault(mask="none", split="view", merge="no_transpose")),

@@ -42,6 +42,7 @@ DESIGN = Design(
         "mask-inverted",
         "mask-hides-self",
         "mask-hides-self-zeros",
+        "mask-hides-self-finite",
         "mask-one-too-far",
         "mask-after-softmax",
         "mask-with-zero",
@@ -82,13 +83,18 @@ MISTAKES = {
     "Set the scores of later tokens to −∞ before the softmax.",
     "mask-upside-down": "Your mask is the wrong way up: token t sees itself and what FOLLOWS it. "
     "Row t (a query) may attend to the columns 0 … t: torch.tril, not triu.",
-    "mask-inverted": "Your mask is inverted: you hide what may be seen and show what may not. "
-    "masked_fill fills where its mask is True, so give it ~may_attend.",
+    "mask-inverted": "Your mask is inverted: you hide what may be seen and show what may not, so "
+    "token t sees only what FOLLOWS it, and the last one nothing. masked_fill fills where its mask "
+    "is True, so give it ~may_attend.",
     "mask-hides-self": "Your mask hides each token from itself too, so the first row has nothing "
     "to "
     "attend to and becomes NaN: keep the diagonal (tril(diagonal=0)).",
-    "mask-hides-self-zeros": "Your mask hides each token from itself: keep the diagonal "
-    "(tril(diagonal=0)); token t attends to 0 … t, itself included.",
+    "mask-hides-self-zeros": "Your mask hides each token from itself too, so the first row has "
+    "nothing to attend to and its output is 0: keep the diagonal (tril(diagonal=0)); token t "
+    "attends to 0 … t, itself included.",
+    "mask-hides-self-finite": "Your mask hides each token from itself too. The first row then has "
+    "nothing to attend to and, masked with a finite number, averages everything, the future "
+    "included: keep the diagonal (tril(diagonal=0)), and use float('-inf').",
     "mask-one-too-far": "Your mask lets each token see one token of its future: use diagonal=0, "
     "not 1 (triu(diagonal=1) marks what is FORBIDDEN).",
     "mask-after-softmax": "You mask after the softmax, so the rows no longer sum to 1: future "

@@ -11,7 +11,7 @@ from course.checks.attention_checks import (
     find_faults,
 )
 from course.checks.engine import Finding, Trial, agree, fitting
-from course.checks.oracles import FAULTS, Fault, attend
+from course.checks.oracles import FAULTS, Fault, attend, spelled_out
 from course.checks.roles import multi_head_roles
 from course.checks.toolkit import (
     Target,
@@ -64,12 +64,12 @@ def _without_output(t: Trial) -> list[Finding]:
         return [heads.finding("no-output-projection")]
     if roles is None:
         return []
-    for name in DESIGN.faults:
+    for name in spelled_out(DESIGN.faults):
         if _hit(out, attend(x, roles, FAULTS[name])):
             return [
                 heads.finding("no-output-projection"),
                 heads.finding(
-                    name,
+                    name.split("#")[0],
                     d_model=args[0],
                     d_head=args[0] // args[1],
                     n_heads=args[1],

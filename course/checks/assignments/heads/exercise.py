@@ -44,6 +44,8 @@ DESIGN = Design(
         "mask-upside-down",
         "mask-inverted",
         "mask-hides-self",
+        "mask-hides-self-zeros",
+        "mask-hides-self-finite",
         "mask-one-too-far",
         "mask-after-softmax",
         "mask-with-zero",

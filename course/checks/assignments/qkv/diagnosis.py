@@ -35,7 +35,7 @@ def _variants(t: Trial, failed: set[str]) -> list[Finding]:
     for a, b, fault in pairs([*NAMES, "divided-by-d-model"]):
         both = replace(fault, scale="none" if fault.scale == "sqrt_head" else fault.scale)
         if all(agree(o, attention(*c, fault=both), 2e-5) for o, c in zip(outs, cases, strict=True)):
-            return [qkv.finding(a), qkv.finding(b)]
+            return [qkv.finding(n.split("#")[0]) for n in (a, b)]
     return _divided_too(outs, cases)
 
 
@@ -45,7 +45,7 @@ def _divided_too(outs: list[Tensor], cases: list[list[Tensor]]) -> list[Finding]
         if all(
             agree(o, attention(*c, fault=FAULTS[n]), 2e-5) for o, c in zip(outs, cases, strict=True)
         ):
-            return [qkv.finding("divided"), qkv.finding(n)]
+            return [qkv.finding("divided"), qkv.finding(n.split("#")[0])]
     return []
 
 

@@ -16,10 +16,15 @@ MISTAKES = {
     "tokens to −∞ before the softmax.",
     "mask-upside-down": "Your mask is the wrong way up: token t sees itself and what FOLLOWS it. "
     "Row t may attend to the columns 0 … t: torch.tril, not triu.",
-    "mask-inverted": "Your mask is inverted: you hide what may be seen.",
+    "mask-inverted": "Your mask is inverted: you hide what may be seen and show what may not, so "
+    "token t sees only what FOLLOWS it, and the last one nothing. masked_fill fills where its mask "
+    "is True.",
     "mask-hides-self": "Your mask hides each token from itself, so the first row becomes NaN: keep "
     "the diagonal.",
-    "mask-hides-self-zeros": "Your mask hides each token from itself: keep the diagonal.",
+    "mask-hides-self-zeros": "Your mask hides each token from itself, so the first row becomes 0: "
+    "keep the diagonal.",
+    "mask-hides-self-finite": "Your mask hides each token from itself, so the first row, with "
+    "nothing left to see, averages everything: keep the diagonal, and hide with −∞.",
     "mask-one-too-far": "Your mask lets each token see one token of its future.",
     "mask-after-softmax": "You mask after the softmax, so the rows no longer sum to 1: mask the "
     "scores before it.",

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course.checks.assignments.qkv.exercise import MISTAKES
 from course.checks.engine import Trial
-from course.checks.oracles import FAULTS, Fault, attend
+from course.checks.oracles import FAULTS, Fault, attend, spelled_out
 from course.checks.roles import Roles
 
 
@@ -39,7 +39,7 @@ def _symmetric(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
     return scores.softmax(-1) @ (x @ w_v)
 
 
-NAMES = [n for n in MISTAKES if n in FAULTS and FAULTS[n].scale == "sqrt_head"]
+NAMES = [n for n in spelled_out(list(MISTAKES)) if FAULTS[n].scale == "sqrt_head"]
 
 
 VARIANTS: dict[str, Callable[..., Tensor]] = {

@@ -20,9 +20,19 @@ def _fill(value: float) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda s, m: torch.where(m, s, value).softmax(-1)
 
 
+def _renormalised(scores: Tensor, mask: Tensor) -> Tensor:
+    w = scores.softmax(-1) * mask
+    return w / w.sum(-1, keepdim=True).clamp(min=1e-30)
+
+
 VARIANTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "inverted": lambda s, m: torch.where(m, float("-inf"), s).softmax(-1),
     "inverted#1": lambda s, m: torch.where(m, float("-inf"), s).softmax(-1).nan_to_num(0.0),
+    "inverted#2": lambda s, m: _fill(-1e9)(s, ~m),
+    "inverted#3": lambda s, m: _fill(0.0)(s, ~m),
+    "inverted#4": lambda s, m: s.softmax(-1) * ~m,
+    "inverted#5": lambda s, m: _renormalised(s, ~m),
+    "inverted#6": lambda s, m: torch.where(m, 0.0, s.exp()),
     "ignored": lambda s, m: s.softmax(-1),
     "zero-fill": _fill(0.0),
     "zero-fill#1": lambda s, m: _fill(0.0)(s, m) * m.any(-1, keepdim=True),
