@@ -175,7 +175,7 @@ def showcase(root: Path) -> Path:
     notebook(
         root / "book" / "intro.ipynb",
         md(
-            "# Attention from Average\n\n"
+            "# Attention from an average\n\n"
             "From the most obvious summary to a transformer, in tested steps."
         ),
         SETUP,

@@ -87,6 +87,13 @@ def test_no_index_that_pip_is_set_to_here_is_named(texts):
     assert [(n, h) for n, text in texts.items() for h in hosts if h in text] == []
 
 
+def test_the_course_has_one_title(texts):
+    title = "Attention from an average"
+    assert f"\ntitle: {title}\n" in texts["_config.yml"]
+    other = re.compile(r"attention from (?:an )?average", re.IGNORECASE)
+    assert [(n, f) for n, text in texts.items() for f in other.findall(text) if f != title] == []
+
+
 def test_nothing_large_is_committed(tracked, root):
     sizes = {p.relative_to(root).as_posix(): p.stat().st_size for p in tracked}
     assert {name: size for name, size in sizes.items() if size > 1_000_000} == {}
