@@ -38,18 +38,22 @@ def gpt2(shape: Shape, seed: int = 0) -> Any:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    config = GPT2Config(
+    settings: dict[str, Any] = dict(
         vocab_size=shape.vocab_size, n_positions=shape.context_length, n_embd=shape.d_model,
         n_layer=shape.n_layers, n_head=shape.n_heads, activation_function="gelu",
         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, attn_implementation="sdpa",
         bos_token_id=None, eos_token_id=None, pad_token_id=None,
     )  # fmt: skip
-    model, mine = GPT2LMHeadModel(config), ours(shape, seed)
-    theirs = model.transformer
+    model, mine = GPT2LMHeadModel(GPT2Config(**settings)), ours(shape, seed)
+    theirs: Any = model.transformer
+    assert mine.position_embedding is not None
     with torch.no_grad():
         theirs.wte.weight.copy_(mine.token_embedding.weight)
         theirs.wpe.weight.copy_(mine.position_embedding.weight)
         _norm(theirs.ln_f, mine.final_norm)
+        own: Any  # a Block; the type checker sees in a ModuleList plain modules only
+        there: Any
+        here: Any
         for block, own in zip(theirs.h, mine.blocks, strict=True):
             a = own.attention
             _norm(block.ln_1, own.attention_norm)
@@ -81,6 +85,8 @@ class LogitsOnly(nn.Module):
 class EncoderLM(nn.Module):
     """``nn.TransformerEncoder`` with a causal mask, as PyTorch's own tutorial uses it."""
 
+    mask: Tensor  # (T, T), a buffer
+
     def __init__(self, shape: Shape, seed: int = 0) -> None:
         super().__init__()
         C = shape.d_model
@@ -101,8 +107,11 @@ class EncoderLM(nn.Module):
     @torch.no_grad()
     def _take(self, mine: GPT) -> None:
         self.embedding.weight.copy_(mine.token_embedding.weight)
+        assert mine.position_embedding is not None
         self.positions.weight.copy_(mine.position_embedding.weight)
         _norm(self.encoder.norm, mine.final_norm)
+        layer: Any  # as above
+        own: Any
         for layer, own in zip(self.encoder.layers, mine.blocks, strict=True):
             a, f = own.attention, own.feed_forward
             projections = (a.q_proj, a.k_proj, a.v_proj)
