@@ -49,6 +49,9 @@ c.SandboxExecute.source_directory = os.environ.get("COURSE_SOLUTIONS", "solution
 c.SandboxExecute.limits = {}
 c.SandboxExecute.limits_of = {}
 
+# --- The exchange: every learner may write into its inbound folder -------------------------------
+c.ExchangeFactory.collect = "course.grading.collect.CollectFiles"
+
 # --- Late penalties: none until a percentage is set ----------------------------------------------
 c.AssignLatePenalties.plugin_class = "course.grading.late.LatePenalty"
 c.LatePenalty.percent_per_day = 0.0

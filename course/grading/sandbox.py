@@ -36,6 +36,15 @@ INSTALL = (
     "Install it (Debian, Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`), "
     "or grade in the project's container (see the instructor's page)."
 )
+# What container engines leave in the file system and the environment of what they start.
+CONTAINER_FILES = ("/.dockerenv", "/run/.containerenv")
+CONTAINER_VARIABLES = ("container", "KUBERNETES_SERVICE_HOST")
+CONTAINER_HINT = (
+    " A container keeps what is in it from making namespaces, and hides parts of /proc, unless it "
+    "is told not to: start it with `--privileged`, or with `--security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined` (Kubernetes: "
+    "`privileged: true` in the pod's securityContext)."
+)
 
 
 class SandboxError(RuntimeError):
@@ -59,11 +68,8 @@ def problem() -> str | None:
         return None
     said = probe.stderr.strip() or f"exit status {probe.returncode}"
     hint = ""
-    if "proc" in said:
-        hint = (
-            " A container hides parts of /proc by default: start it with "
-            "`--security-opt systempaths=unconfined --security-opt seccomp=unconfined`."
-        )
+    if in_container() or "proc" in said:
+        hint = CONTAINER_HINT
     elif "ermi" in said or "namespace" in said:
         hint = (
             " This system does not let ordinary users make user namespaces. Ask the administrator "
@@ -72,6 +78,13 @@ def problem() -> str | None:
             "or grade as root or in a container."
         )
     return f"bubblewrap is installed but does not work here: {said}.{hint}"
+
+
+def in_container() -> bool:
+    """Whether this process runs in a container: Docker, Podman, Kubernetes."""
+    return any(map(os.path.exists, CONTAINER_FILES)) or any(
+        name in os.environ for name in CONTAINER_VARIABLES
+    )
 
 
 def require() -> None:

@@ -18,6 +18,7 @@ from course.grading.conductor import Cell, Conductor, Outcome
 from course.grading.limits import Limits
 from course.grading.parent import WarmParent
 from tests.grading.lab import RIGHT, ROOT, WRONG, Lab
+from tests.grading.other_user import as_user
 
 TEST = "assert torch.equal(double(torch.ones(3)), 2 * torch.ones(3))"
 
@@ -59,10 +60,12 @@ def test_a_missing_bubblewrap_is_refused_and_says_what_to_do(
         ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "systempaths"),
     ],
 )
+@pytest.mark.parametrize("container", [False, True])
 def test_a_system_that_forbids_namespaces_is_named(
-    said: str, advice: str, monkeypatch: pytest.MonkeyPatch
+    said: str, advice: str, container: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox.problem.cache_clear()
+    monkeypatch.setattr(sandbox, "in_container", lambda: container)
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: "/usr/bin/bwrap")
     monkeypatch.setattr(
         sandbox.subprocess, "run",
@@ -74,7 +77,48 @@ def test_a_system_that_forbids_namespaces_is_named(
         sandbox.problem.cache_clear()
     assert problem is not None
     assert said in problem
-    assert advice in problem
+    assert ("--security-opt seccomp=unconfined" if container else advice) in problem
+
+
+def test_a_container_is_known_by_what_its_engine_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "CONTAINER_FILES", (str(tmp_path / "left"),))
+    for name in sandbox.CONTAINER_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    assert not sandbox.in_container()
+    (tmp_path / "left").touch()
+    assert sandbox.in_container()
+    (tmp_path / "left").unlink()
+    monkeypatch.setenv("container", "podman")
+    assert sandbox.in_container()
+
+
+def test_where_a_filter_forbids_namespaces_nothing_is_graded(
+    lab: Lab, require_tool: Callable[[str], Path]
+) -> None:
+    """As in a container with its engine's own filter: the real bubblewrap, and it may not."""
+    require_tool("bwrap")
+    lab.submit("ann", lab.notebook())
+    script = """import ctypes, os, sys
+from course.grading import syscalls
+ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # no new privileges: an ordinary user's filter needs it
+syscalls.install()
+os.execv(sys.executable, [sys.executable, "-m", "course", "grade", "tiny", *sys.argv[1:]])
+"""
+    root = ["--root", str(lab.root)]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *root], capture_output=True, text=True, check=False,
+        timeout=280, cwd=ROOT, env={**os.environ, "container": "docker"},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "Nothing was graded. bubblewrap is installed but does not work here: bwrap: " in (
+        said := " ".join(done.stderr.split())
+    )
+    assert "--security-opt seccomp=unconfined" in said
+    assert "Traceback" not in done.stderr
+    assert not (lab.root / "class" / "autograded" / "ann").exists()
+    assert not list(lab.room.folder("records").rglob("*.json"))
 
 
 def test_other_systems_are_told_about_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +235,6 @@ def test_without_isolation_every_grade_is_marked(lab: Lab) -> None:
     assert [r["isolation"] for r in kept] == ["none", "none"]
 
 
-def shut(folder: Path) -> bool:
-    """Whether another user may not pass through a folder."""
-    return folder.exists() and not folder.stat().st_mode & 0o001
-
-
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become an ordinary user")
 def test_as_an_ordinary_user(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
     """The environment may lie in a folder of mode 0700, so it is shown to that user read-only."""
@@ -220,21 +259,8 @@ with WarmParent() as parent:
 """)
     script.chmod(0o644)
     tmp_path.chmod(0o755)
-    wanted = [*sandbox.readable_paths(), str(ROOT)]
-    closed = {above for path in wanted for above in Path(path).parents if shut(above)}
-    tops = {folder for folder in closed if not closed & set(folder.parents)}
-    shown: list[str] = []
-    for top in sorted(map(str, tops)):
-        shown += ["--tmpfs", top, "--chmod", "0755", top]
-    for path in wanted:
-        for above in reversed(Path(path).parents[:-1]):
-            if tops & set(above.parents):
-                shown += ["--dir", str(above)]
-        shown += ["--ro-bind", path, path]
-    command = ["bwrap", "--dev-bind", "/", "/", *shown,
-               "--bind", str(tmp_path), "/mnt", "setpriv", "--reuid=12345", "--regid=12345",
-               "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
-               sys.executable, "/mnt/as_user.py"]  # fmt: skip
+    command = as_user(12345, 12345, [sys.executable, "/mnt/as_user.py"],
+                      "--bind", str(tmp_path), "/mnt")  # fmt: skip
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=280, check=False, cwd="/"
     )
