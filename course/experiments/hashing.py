@@ -134,6 +134,8 @@ def tree_hash(source: str) -> str:
     return _tree_hash(ast.parse(source))
 
 
+# A tree is compared by identity and never changed, so what is computed from one is kept with it.
+@lru_cache(maxsize=256)
 def _tree_hash(tree: ast.Module) -> str:
     body = [node for node in tree.body if _assigned_name(node) != _DESCRIPTION]
     return _sha256(_dump(_without_docstrings(ast.Module(body=body, type_ignores=[]))))
@@ -173,17 +175,22 @@ def _imports(tree: ast.Module, root: Path) -> Iterator[tuple[str, dict[str, str]
 
     A name that a package file only re-exports is followed to the module that defines it.
     """
-    for node in ast.walk(tree):
+    for node in _import_statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.partition(".")[0] == "course":
                     yield alias.name, {}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             if node.module.partition(".")[0] != "course":
                 continue
             for alias in node.names:
                 module, original = _resolve(node.module, alias.name, root)
                 yield module, {alias.asname or alias.name: original} if original else {}
+
+
+@lru_cache(maxsize=256)
+def _import_statements(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _resolve(module: str, name: str, root: Path) -> tuple[str, str]:
