@@ -15,6 +15,7 @@ WORKFLOWS = ("ci", "colab-weekly", "pages", "release")
 # What a workflow may run besides make: the CI script, the project's scripts, git and GitHub's gh.
 COMMAND = re.compile(
     r"make (?P<target>[a-z-]+)|bash \.ci/run|python \.ci/\w+\.py|\.venv/bin/python -m pip wheel|"
+    r"\.venv/bin/python -m pip install -q -c constraints\.txt --no-build-isolation --editable|"
     r"test |git config |gh release create "
 )
 
@@ -113,3 +114,17 @@ def test_the_hooks_run_the_environment_s_pinned_tools(root):
         program = Path(hook["entry"].split()[0])
         assert program.parts[:2] == (".venv", "bin")
         assert (Path(sys.executable).parent / program.name).exists(), program
+
+
+def test_where_all_tests_run_under_ci_the_peers_are_installed_first(root):
+    install = "python -m pip install -q -c constraints.txt --no-build-isolation --editable '.[bench]'"
+    script = (root / ".ci" / "run").read_text(encoding="utf-8")
+    assert script.index(install) < script.index("make test\n")
+    checked = 0
+    for name in WORKFLOWS:
+        for job in workflow(root, name)["jobs"].values():
+            steps = [step.get("run", "") for step in job["steps"]]
+            if "make check" in steps:
+                checked += 1
+                assert steps[steps.index("make check") - 1] == f".venv/bin/{install}", name
+    assert checked == 2
