@@ -117,7 +117,9 @@ def test_the_hooks_run_the_environment_s_pinned_tools(root):
 
 
 def test_where_all_tests_run_under_ci_the_peers_are_installed_first(root):
-    install = "python -m pip install -q -c constraints.txt --no-build-isolation --editable '.[bench]'"
+    install = (
+        "python -m pip install -q -c constraints.txt --no-build-isolation --editable '.[bench]'"
+    )
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
     assert script.index(install) < script.index("make test\n")
     checked = 0
