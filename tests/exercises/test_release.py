@@ -69,6 +69,14 @@ def test_thirteen_assignments_and_no_others():
     assert len(SLUGS) == 13
 
 
+@pytest.mark.parametrize("slug", SLUGS)
+def test_an_exercise_calls_its_chapter_by_the_chapter_s_own_title(slug):
+    named = re.search(r'\*Goes with chapter (\d+), "(.*?)"\.\*', source(cells(SOLUTIONS, slug)[0]))
+    (chapter,) = (ROOT / "book").glob(f"{int(named[1]):02}-*.ipynb")
+    first = source(json.loads(chapter.read_text(encoding="utf-8"))["cells"][0])
+    assert first.splitlines()[0] == f"# {named[2]}"
+
+
 @pytest.mark.timeout(600)
 def test_the_release_is_what_the_solutions_give(regenerate):
     fresh = regenerate.generate(regenerate.slugs())
