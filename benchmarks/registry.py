@@ -11,6 +11,7 @@ NAMES = {
     "start-up": "benchmarks.start_up",
     "widgets": "benchmarks.widgets",
     "pages": "benchmarks.pages",
+    "lighthouse": "benchmarks.lighthouse",
     "memory": "benchmarks.memory",
     "growth": "benchmarks.growth",
     "grading": "benchmarks.grading",

@@ -18,10 +18,17 @@ QUICK = [
     pytest.param("memory", marks=[pytest.mark.slow, pytest.mark.grading]),
     pytest.param("widgets", marks=[pytest.mark.slow, pytest.mark.browser]),
     pytest.param("pages", marks=[pytest.mark.slow, pytest.mark.book, pytest.mark.browser]),
+    pytest.param("lighthouse", marks=[pytest.mark.slow, pytest.mark.book, pytest.mark.browser]),
     pytest.param("grading", marks=[pytest.mark.slow, pytest.mark.grading]),
     pytest.param("book-build", marks=pytest.mark.slow),
 ]
-TOOLS = {"memory": "bwrap", "grading": "bwrap", "widgets": "chromium", "pages": "chromium"}
+TOOLS = {
+    "memory": "bwrap",
+    "grading": "bwrap",
+    "widgets": "chromium",
+    "pages": "chromium",
+    "lighthouse": "chromium",
+}
 
 
 def test_each_file_is_listed_once_with_its_own_name():
