@@ -23,6 +23,7 @@ from course_book import (  # noqa: E402
     api,
     assets,
     cards,
+    cite,
     downloads,
     exercise,
     nav,
@@ -102,6 +103,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _configure, priority=900)
     app.connect("env-get-outdated", swap.outdated)
     app.connect("source-read", swap.source_read, priority=100)
+    app.connect("doctree-resolved", cite.link)
     app.connect("html-page-context", page.context, priority=900)
     app.connect("build-finished", _finished)
     # a change of this extension makes every page anew
