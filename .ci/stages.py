@@ -67,7 +67,7 @@ def pytest(stage: str, *arguments: str) -> list[str]:
 
 def stages() -> list[Stage]:
     """Every stage but `slow`, in the order they run."""
-    workers = str(min(CORES, 4))
+    workers = ["-n", str(min(CORES, 4)), "--dist", "loadfile"]
     return [
         Stage(
             "lint",
@@ -79,7 +79,7 @@ def stages() -> list[Stage]:
                 python(".ci/notebooks_clean.py"),
             ],
         ),
-        Stage("types", "mypy over course/", [python("-m", "mypy")]),
+        Stage("types", "mypy over course/ and benchmarks/", [python("-m", "mypy")]),
         Stage(
             "floors",
             "imports in course/ only go down",
@@ -88,7 +88,7 @@ def stages() -> list[Stage]:
         Stage(
             "unit",
             "unit, property and oracle tests",
-            [pytest("unit", "-m", f"not ({NOT_FAST})", "-n", workers, "--dist", "loadfile")],
+            [pytest("unit", "-m", f"not ({NOT_FAST})", *workers)],
         ),
         Stage(
             "notebooks",
@@ -112,7 +112,7 @@ def stages() -> list[Stage]:
         Stage(
             "browser",
             "the widgets, dragged in Chromium",
-            [pytest("browser", "-m", "browser and not (slow or grading)")],
+            [pytest("browser", "-m", "browser and not (slow or grading)", *workers)],
             needs=("book",),
             tools=("chromium",),
         ),

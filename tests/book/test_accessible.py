@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.book import minibook
+from tests.book import minibook, weight
 from tests.widgets.harness import Page, serve
 
 pytestmark = [pytest.mark.book, pytest.mark.browser, pytest.mark.timeout(900)]
@@ -17,12 +16,6 @@ HTML = minibook.REPOSITORY / "_build" / "html"
 AXE = minibook.REPOSITORY / "_build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 PHONE = {"width": 412, "height": 823}
 PAGE_BYTES = 400 * 1024  # on the wire, compressed as any host does it
-TEXT = {".html", ".css", ".js", ".svg", ".json"}
-SHIFT = (
-    "window.shift = 0; new PerformanceObserver(list => {"
-    " for (const e of list.getEntries()) if (!e.hadRecentInput) window.shift += e.value;"
-    "}).observe({type: 'layout-shift', buffered: true});"
-)
 RUN_AXE = (
     "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.flatMap("
     "v => v.nodes.map(n => `${v.id}: ${n.target.join(' ')}: ${n.failureSummary}`)))"
@@ -44,12 +37,6 @@ def site() -> Any:
         yield address
 
 
-def as_sent(path: Path) -> int:
-    """Bytes of a file on the wire: text compressed, fonts and archives as they are."""
-    data = path.read_bytes()
-    return len(gzip.compress(data)) if path.suffix in TEXT else len(data)
-
-
 def test_axe_would_find_a_picture_without_words(browser: Any, tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text('<!doctype html><html lang="en"><title>A</title><img src="data:,"></html>')
@@ -65,7 +52,7 @@ def test_axe_finds_nothing(browser: Any, site: str, names: list[str], scheme: st
     found = []
     with Page(browser, color_scheme=scheme, reduced_motion="reduce") as tab:
         for name in names:
-            tab.page.goto(f"{site}/{name}", wait_until="networkidle")
+            weight.open_alive(tab.page, f"{site}/{name}")
             tab.page.add_script_tag(path=str(AXE))
             found += [f"{name}: {line}" for line in tab.page.evaluate(RUN_AXE)]
     assert not found, "\n".join(found)
@@ -74,15 +61,14 @@ def test_axe_finds_nothing(browser: Any, site: str, names: list[str], scheme: st
 def test_every_page_is_light_and_stands_still(browser: Any, site: str, names: list[str]) -> None:
     heavy, moving = [], []
     with Page(browser, viewport=PHONE) as tab:
-        tab.page.add_init_script(SHIFT)
+        weight.watch_shift(tab.page)
         for name in names:
-            tab.page.goto(f"{site}/{name}", wait_until="networkidle")
-            loaded = tab.page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
-            files = {one.removeprefix(f"{site}/").split("?")[0] for one in loaded} | {name}
-            size = sum(as_sent(HTML / one) for one in files)
-            if size >= PAGE_BYTES:
-                heavy.append(f"{name}: {size / 1024:.0f} KiB in {len(files)} requests")
-            shift = tab.page.evaluate("window.shift")
+            weight.open_alive(tab.page, f"{site}/{name}")
+            sizes = weight.sizes(tab.page, site, HTML)
+            if sum(sizes.values()) >= PAGE_BYTES:
+                kib = sum(sizes.values()) / 1024
+                heavy.append(f"{name}: {kib:.0f} KiB in {len(sizes)} requests")
+            shift = weight.shift(tab.page)
             if shift > 0.05:
                 moving.append(f"{name}: layout shift {shift:.3f}")
     assert not heavy + moving, "\n".join(heavy + moving)

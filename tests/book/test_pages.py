@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.book import weight
 from tests.widgets.harness import Page
 
 # building the pages may wait long for its turn on a busy machine
@@ -125,25 +125,12 @@ def test_the_measure_is_about_68_characters(browser: Any, site: str) -> None:
         assert 62 <= style[2] <= 76
 
 
-def as_sent(path: Path) -> int:
-    """Bytes of a file on the wire: any host compresses text, and no font."""
-    data = path.read_bytes()
-    return (
-        len(gzip.compress(data)) if path.suffix in (".html", ".css", ".js", ".svg") else len(data)
-    )
-
-
 def test_a_page_is_light_and_stands_still(browser: Any, site: str, html: Path) -> None:
     with Page(browser, viewport={"width": 412, "height": 823}) as tab:
-        tab.page.add_init_script(
-            "window.shift = 0; new PerformanceObserver(list => {"
-            " for (const e of list.getEntries()) if (!e.hadRecentInput) window.shift += e.value;"
-            "}).observe({type: 'layout-shift', buffered: true});"
-        )
-        tab.page.goto(f"{site}/book/01-average.html", wait_until="networkidle")
-        loaded = tab.page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
-        files = [name.removeprefix(f"{site}/").split("?")[0] for name in loaded]
-        sizes = {name: as_sent(html / name) for name in [*files, "book/01-average.html"]}
+        weight.watch_shift(tab.page)
+        weight.open_alive(tab.page, f"{site}/book/01-average.html")
+        sizes = weight.sizes(tab.page, site, html)
+        assert "book/01-average.html" in sizes
         assert sum(sizes.values()) < 300 * 1024, sizes
-        assert len(files) <= 16
-        assert tab.page.evaluate("window.shift") <= 0.05
+        assert len(sizes) <= 17
+        assert weight.shift(tab.page) <= 0.05

@@ -209,6 +209,16 @@ def test_many_widgets_share_a_page_and_say_when_one_cannot_start(
     page.context.close()
 
 
+def test_a_request_to_another_host_goes_nowhere_and_is_told(browser: Any) -> None:
+    tab = Page(browser)
+    hosts = ("https://example.org", "http://192.0.2.1")
+    reached = [tab.page.evaluate(f"fetch('{h}/x').then(() => 1, () => 0)") for h in hosts]
+    assert reached == [0, 0]
+    with pytest.raises(AssertionError, match=r"outside request https://example\.org/x") as caught:
+        tab.__exit__(None)
+    assert "outside request http://192.0.2.1/x" in str(caught.value)
+
+
 def test_the_loader_and_the_pages_are_light(pages: Path) -> None:
     assert len((pages / "_static" / "widgets-static.js").read_bytes()) <= 6 * 1024
     for case in CASES:
