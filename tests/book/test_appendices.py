@@ -46,7 +46,7 @@ def appendices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     titles = {"intro": "A front page", "01-average": "An average", "05-scaling": "A scale"}
     (book / "cards").mkdir()
     for name, title in titles.items():
-        sentence = "A sentence that says what the page is for, at some length."
+        sentence = "A sentence that says what the page is for, after Su et al. (2021), at length."
         first = md(f"# {title}\n\n{sentence}")
         minibook.notebook(book / f"{name}.ipynb", first, SETUP, PARAMETERS, code("1 + 1"))
         shutil.copy(ROOT / "book" / "cards" / f"{name}.toml", book / "cards")
@@ -120,6 +120,13 @@ def test_authors_and_years_that_chapters_name_are_in_the_bibliography() -> None:
 @pytest.mark.book
 @pytest.mark.timeout(900)
 class TestBuilt:
+    def test_a_paper_named_in_the_text_leads_to_its_entry(self, pages: Path) -> None:
+        for name, page in (("05-scaling", "references.html"), ("references", "")):
+            text = read(pages, name)
+            found = re.search(rf'<a class="citation[^"]*" href="{page}#(id\d+)">Su et al', text)
+            assert found, f"{name}: no link"
+            assert re.search(rf'<li id="{found[1]}"><p>Jianlin Su', read(pages, "references"))
+
     def test_the_exercises_are_below_their_page(self, pages: Path) -> None:
         text = read(pages, "exercises")
         for slug in SLUGS:

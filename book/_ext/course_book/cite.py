@@ -74,7 +74,7 @@ def linked(text: str, known: dict[tuple[str, str], str], uris: dict[str, str]) -
 
 def link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """The ``doctree-resolved`` event: papers named on a page of the book become links."""
-    if app.builder.format != "html" or PAGE not in app.env.found_docs or docname == PAGE:
+    if app.builder.format != "html" or PAGE not in app.env.found_docs:
         return
     known = entries(Path(app.srcdir) / "book" / "references.bib")
     page = app.builder.get_relative_uri(docname, PAGE)
