@@ -21,8 +21,10 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import parse_utc
 
 
-class CollectFiles(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
+class CollectFiles(ExchangeCollect):
     """nbgrader's collect for submissions that may hold anything."""
+
+    src_records: list[dict[str, Any]]
 
     def init_src(self) -> None:
         """Find the submissions; names that mean nothing are said and left out."""
