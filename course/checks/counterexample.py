@@ -12,6 +12,7 @@ from torch import Tensor
 from course.checks.subject import SubjectError
 
 MAX_TRIES = 160  # calls of the learner's code one search may spend
+MOST_SHOWN = 16  # rows and columns of a matrix: the learner's result may have any size
 
 
 @dataclass
@@ -73,11 +74,12 @@ def _wrong(yours: Tensor | None, expected: Tensor | None, i: int, j: int) -> boo
 
 
 def as_rows(value: Tensor) -> list[list[float]]:
-    """A tensor as rows: leading dimensions of size 1 dropped, further ones stacked."""
-    t = value.to(torch.float64)
-    if t.dim() < 2:
-        t = t.reshape(1, -1)
-    return t.reshape(-1, t.shape[-1]).tolist()
+    """The beginning of a tensor as rows: leading dimensions of size 1 dropped, further stacked."""
+    if not value.numel():
+        return [[]]
+    t = value if value.dim() > 1 else value.reshape(1, -1)
+    t = t.reshape(-1, t.shape[-1])[:MOST_SHOWN, :MOST_SHOWN]
+    return t.to(torch.float64).tolist()
 
 
 def number(v: float) -> str:

@@ -8,6 +8,13 @@ from typing import Any
 from course.checks.counterexample import CounterExample
 from course.checks.model import Finding, Property
 
+LONGEST = 1500  # characters of a sentence: a learner's own names may be in it, of any length
+
+
+def clip(text: str) -> str:
+    """A sentence of a length that can be shown."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
 
 @dataclass
 class Outcome:
@@ -18,6 +25,9 @@ class Outcome:
     message: str
     example: CounterExample | None = None
 
+    def __post_init__(self) -> None:
+        self.message = clip(self.message)
+
 
 @dataclass
 class Report:
@@ -27,6 +37,9 @@ class Report:
     seed: int
     outcomes: list[Outcome]
     findings: list[Finding]
+
+    def __post_init__(self) -> None:
+        self.findings = [Finding(f.mistake, clip(f.sentence)) for f in self.findings]
 
     @property
     def score(self) -> int:

@@ -115,6 +115,7 @@ def expect_causal(target: Target, x: Tensor, through_gradient: bool = True) -> N
         y[:, j] += t.normal(x.shape[0], x.shape[2], dtype=x.dtype) + 0.5
         changed.append(y)
     base, *others = target.many([x, *changed])
+    _finite(t, base)
     for j, other in enumerate(others):
         if not agree(other[:, :j], base[:, :j]):
             rows = (other - base).abs().amax((0, 2))[:j]
@@ -147,10 +148,19 @@ def expect_causal(target: Target, x: Tensor, through_gradient: bool = True) -> N
         )
 
 
+def _finite(t: Trial, out: Tensor) -> None:
+    """NaN is equal to NaN where results are compared: nothing may be concluded from it."""
+    t.expect(
+        not isinstance(out, Tensor) or bool(torch.isfinite(out).all()),
+        "The result has entries that are NaN or infinite.",
+    )
+
+
 def expect_lengths(target: Target, x: Tensor, T_short: int) -> None:
     """A prefix gives the prefix; long, then short, then long again; one row; one token."""
     t = target.t
     full, short, again, one, single = target.many([x, x[:, :T_short], x, x[:1], x[:, :1]])
+    _finite(t, full)
     t.expect(
         agree(t.tensor(short, (x.shape[0], T_short, *full.shape[2:])), full[:, :T_short]),
         f"The first {T_short} tokens alone should give the first {T_short} rows of the result for "

@@ -112,6 +112,10 @@ def _cells(raw: Any, notes: list[str]) -> list[NotebookNode]:
     if len(cells) > MOST_CELLS:
         raise Unreadable(f"it has {len(cells)} cells, more than {MOST_CELLS}")
     clean = [_cell(cell) for cell in cells]
+    if any(isinstance(cell, dict) and cell.get("attachments") for cell in cells):
+        notes.append(
+            "Pictures pasted into text cells are not kept; they are in the file handed in."
+        )
     lost = sum(cell is None for cell in clean)
     if lost:
         notes.append(f"{lost} entries that were no cells were left out.")

@@ -26,6 +26,7 @@ from course.grading import intake
 FOLDER = "class/staged"
 LARGEST_SUBMISSION = 100 << 20
 MOST_FILES = 500
+MOST_NAMES = 5  # of what was refused, in a note
 SIDECAR = "course-grading.json"  # beside the staged notebooks: hash, notes, refusals
 IGNORED = (".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", SIDECAR)
 
@@ -35,7 +36,8 @@ class Staged:
     """What became of one submission.
 
     Attributes:
-        sha256: of the names and bytes of all its files.
+        sha256: of the names and bytes of all its files; of one larger than a submission may be,
+            the name and the size.
         refused: notebook → why it gets no points.
         notes: what was repaired or left out.
         files: the files copied beside the notebooks.
@@ -66,8 +68,12 @@ def stage(source: Path, target: Path, notebooks: Sequence[str]) -> Staged:
         found, links = _files(source)
         reason = ""
     staged = Staged(_hash(source, found, links))
-    for link in links:
-        staged.notes.append(f"{link} is a link (or no file that can be read) and was refused.")
+    for link in links[:MOST_NAMES]:
+        staged.notes.append(
+            f"{plain(link)} is a link (or no file that can be read) and was refused."
+        )
+    if len(links) > MOST_NAMES:
+        staged.notes.append(f"So were {len(links) - MOST_NAMES} more.")
     present = {p.name for p in found if p.parent == source}
     for name in notebooks:
         _stage_notebook(source, target, name, present, notebooks, staged, reason)
@@ -82,6 +88,12 @@ def load(folder: Path) -> Staged | None:
     if not path.is_file():
         return None
     return Staged(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def plain(name: str) -> str:
+    """A file's name as text that can be written and read: no control characters, not too long."""
+    text = "".join(c if c.isprintable() else "�" for c in name)
+    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def _files(source: Path) -> tuple[list[Path], list[str]]:
@@ -117,6 +129,10 @@ def _hash(source: Path, files: Sequence[Path], links: Sequence[str]) -> str:
     total = hashlib.sha256()
     for path in files:
         total.update(str(path.relative_to(source)).encode("utf-8", "surrogateescape") + b"\0")
+        size = path.stat().st_size
+        if size > LARGEST_SUBMISSION:  # perhaps a sparse file of terabytes, which takes hours
+            total.update(b"size %d" % size)
+            continue
         with path.open("rb") as handle:
             total.update(hashlib.file_digest(handle, "sha256").digest())
     for link in links:
@@ -139,7 +155,10 @@ def _stage_notebook(
         wanted = {f"{n}.ipynb" for n in expected}
         others = sorted(p for p in present if p.endswith(".ipynb") and p not in wanted)
         if others:
-            said = (f"There is no {file}. There is {', '.join(others)}: give the notebook its "
+            there = ", ".join(map(plain, others[:MOST_NAMES]))
+            if len(others) > MOST_NAMES:
+                there += f" and {len(others) - MOST_NAMES} more"
+            said = (f"There is no {file}. There is {there}: give the notebook its "
                     f"old name, {file}, and hand it in again.")  # fmt: skip
         else:
             said = f"There is no {file} in what was handed in."

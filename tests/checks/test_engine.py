@@ -202,3 +202,27 @@ def test_names_of_properties_are_unique():
     exercise.prop("a", 1, "a")(lambda t: None)
     with pytest.raises(ValueError, match="two properties"):
         exercise.prop("a", 1, "a")(lambda t: None)
+
+
+def test_nan_is_equal_to_nan_and_earns_nothing_by_it():
+    source = "def causal_average(x):\n    return x * float('nan')\n"
+    found = report(source, seed=3)
+    # Its input is not edited; all else is lost.
+    assert [o.property.name for o in found.outcomes if o.passed] == ["pure"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "globals().update({f'a{i}' * 20_000: (lambda: 0) for i in range(100)})",
+        "def causal_average(x):\n    return type('x' * 10**6, (), {})()",
+        "import torch\ndef causal_average(x):\n    return torch.zeros(1, 100, 1000, 8)",
+        "def causal_average(x):\n    return x[..., :0]",
+        "def causal_average(x):\n    raise ValueError('x' * 10**6)",
+    ],
+)
+def test_what_a_learner_can_make_long_is_cut(source):
+    found = report(source, seed=3)
+    assert found.score < found.max_score
+    assert len(str(found.as_dict())) < 20_000
+    assert found.example is None or len(found.example.as_html()) < 20_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import time
 
 import nbformat
 import pytest
@@ -117,3 +118,20 @@ def test_a_page_of_a_hostile_submission(lab: Lab) -> None:
     look.feed(page)
     assert look.inside
     assert look.bad == []
+
+
+@pytest.mark.parametrize(
+    "source", ["<div>" * 100_000, "<b></i>" * 5000, "<" * 1_000_000, "> " * 100_000, "[" * 200_000]
+)
+def test_markup_that_takes_hours_is_shown_as_written(source: str) -> None:
+    start = time.process_time()
+    assert safe_markdown(source).startswith("<pre>")
+    assert "<div>" not in clean_html(source)
+    assert time.process_time() - start < 60
+
+
+def test_ordinary_markup_is_not_taken_for_nesting() -> None:
+    table = "<table>" + "<tr><td>a<br><b>b</b>" * 400 + "</table>"
+    for source in (table, "<p>one" * 500, "- a\n" * 400, "![a](attachment:b.png)"):
+        assert "<pre>" not in safe_markdown(source)
+        assert "<pre>" not in clean_html(source)

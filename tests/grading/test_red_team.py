@@ -15,7 +15,7 @@ from tests.grading.hostile import all_cases
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "book" / "red-team.md"
 
-# The beginning of a row's first column → the cases of hostile.py that it speaks of.
+# The beginning of a row's first column → the cases of the package hostile that it speaks of.
 ROWS: dict[str, tuple[str, ...]] = {
     "tags its tests": ("skip-execution", "points-edited", "tests-edited", "own-points"),
     "an AST transformer": ("ast-transformer", "kernel-patch", "patched-torch", "broken-json"),
@@ -27,6 +27,11 @@ ROWS: dict[str, tuple[str, ...]] = {
     "searches memory": ("spy-memory", "spy-files"),
     "opens `solutions/`": ("spy-paths",),
     "raises an error that holds": ("spy-inputs", "spy-error"),
+    "has files beside it": ("shadow-files", "odd-file-names", "sparse-file", "many-notebooks"),
+    "keeps scores in its outputs": ("outputs-kept", "attachments", "nested-markup", "same-ids",
+                                    "same-grade-ids", "not-strict-json"),
+    "is put into the exchange": (),  # test_collect.py
+    "returns NaN": (),  # tests/checks/test_engine.py
     "connects anywhere": ("network",),
     "writes into the course": ("update-grade", "write-course", "gain-rights"),
     "kills all processes": ("kill-others", "orphan"),
@@ -54,6 +59,9 @@ ROWS: dict[str, tuple[str, ...]] = {
 ALONE = {
     "test_feedback.py": ("test_a_page_of_a_hostile_submission",
                          "test_markup_that_runs_is_taken_out"),
+    "test_collect.py": ("test_links_to_what_only_the_instructor_may_read_are_refused",
+                        "test_nobody_stops_the_others",
+                        "test_what_is_too_large_is_said_and_the_next_is_collected"),
     "test_cohort.py": ("test_a_class_of_24_with_8_in_trouble",
                        "test_a_broken_file_takes_the_old_score_away",
                        "test_manual_scores_and_comments_survive",
