@@ -104,8 +104,11 @@
 
   // What scrolls sideways can be scrolled with the keyboard, and only that.
   const reach = () => {
-    for (const box of document.querySelectorAll("article pre, article .scroll, article .katex-display")) {
-      if (box.scrollWidth > box.clientWidth + 1) {
+    const boxes = [...document.querySelectorAll("article pre, article .scroll, article .katex-display")];
+    // read all, then write: the page is laid out once
+    const wide = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
+    for (const [i, box] of boxes.entries()) {
+      if (wide[i]) {
         box.tabIndex = 0;
         box.setAttribute("role", "group");
         box.setAttribute("aria-label", box.matches("pre") ? "Code, scrolls sideways" : "Scrolls sideways");

@@ -117,9 +117,13 @@
       place.className = "widget-place";
       script.replaceWith(place);
     }
-    const [narrow, wide] = states[id]?.state.reserve ?? [0, 0];
-    place.style.minHeight = `${place.clientWidth < 520 ? narrow : wide}px`;
     waiting.push([place, id]);
+  }
+  // All widths are read before any height is set: the page is laid out once, not once a widget.
+  const widths = waiting.map(([place]) => place.clientWidth);
+  for (const [i, [place, id]] of waiting.entries()) {
+    const [narrow, wide] = states[id]?.state.reserve ?? [0, 0];
+    place.style.minHeight = `${widths[i] < 520 ? narrow : wide}px`;
   }
 
   // What the reader sees first, first; the rest when the browser has nothing else to do.

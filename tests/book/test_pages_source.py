@@ -137,3 +137,16 @@ def test_a_notice_is_a_sentence_with_its_command_as_code() -> None:
     assert page.with_code("No text & `a -b` <helps>.") == (
         "No text &amp; <code>a -b</code> &lt;helps&gt;."
     )
+
+
+def test_a_page_is_described_by_its_first_paragraph_not_by_its_reading_time() -> None:
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    from course_book import page
+
+    doctree = new_document("a page")
+    first = "A language model reads a text and says what comes next, and so on for long."
+    for text in ("Chapter 4 · 30 minutes to read, half a minute to run on two cores", first):
+        doctree += nodes.paragraph(text, text)
+    assert page.description(doctree) == first

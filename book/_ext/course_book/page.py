@@ -86,7 +86,7 @@ def description(doctree: nodes.document | None, given: str = "") -> str:
     text = given
     if not text and doctree is not None:
         paragraphs = (p.astext() for p in doctree.findall(nodes.paragraph))
-        text = next((p for p in paragraphs if len(p) > 40), "")
+        text = next((p for p in paragraphs if len(p) > 40 and not _ESTIMATE.match(p)), "")
     text = " ".join(text.split())
     if len(text) <= DESCRIPTION_LENGTH:
         return text
@@ -149,6 +149,7 @@ def meta_line(context: dict[str, Any]) -> str:
 
 # "*Chapter 5 · 30 minutes to read, half a minute to run*": for a reader in a notebook, who has no
 # line under the title. On the page it becomes that line.
+_ESTIMATE = re.compile(r"(?:Chapter \d+|Front page)\s*·")
 _AUTHORS_LINE = re.compile(r"\n?<p><em>(?:Chapter \d+|Front page)\s*·\s*([^<]+?)\.?</em></p>")
 
 

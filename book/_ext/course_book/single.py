@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 
 # Beside the book's folder and not in it: a page of many megapixels is for the printer only.
 PAGE = "single/print.html"
+# What the first sheet of paper says under the title.
+COVER = "A transformer, derived from a causal average, one tested step at a time."
 _ARTICLE = re.compile(r"<article>(.*)</article>", re.DOTALL)
 _STYLES = re.compile(r'<link rel="stylesheet"[^>]*>')
 _STATES = re.compile(r"<script[^>]*widget-state\+json[^>]*>.*?</script>", re.DOTALL)
@@ -103,6 +105,7 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
 <main id="content">
 <h1>{name}</h1>
 <p class="meta">Open a chapter, or print: everything is on the paper.</p>
+<p class="cover">{COVER}</p>
 <article>
 {chr(10).join(bodies)}
 </article>
