@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 from tests.book import minibook
 from tests.book.minibook import code, md
@@ -140,11 +142,6 @@ def test_a_notice_is_a_sentence_with_its_command_as_code() -> None:
 
 
 def test_a_page_is_described_by_its_first_paragraph_not_by_its_reading_time() -> None:
-    from docutils import nodes
-    from docutils.utils import new_document
-
-    from course_book import page
-
     doctree = new_document("a page")
     first = "A language model reads a text and says what comes next, and so on for long."
     for text in ("Chapter 4 · 30 minutes to read, half a minute to run on two cores", first):
