@@ -54,9 +54,7 @@ def inbound(lab: Lab) -> Inbound:
     return Inbound(lab)
 
 
-def test_links_to_what_only_the_instructor_may_read_are_refused(
-    lab: Lab, inbound: Inbound
-) -> None:
+def test_links_to_what_only_the_instructor_may_read_are_refused(lab: Lab, inbound: Inbound) -> None:
     solution = lab.root / "solutions" / "tiny"
     inbound.put("ann")
     linked = inbound.put("bob")

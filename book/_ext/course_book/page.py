@@ -81,12 +81,17 @@ class Figures:
         return svg.inline(text, alt, f"fig{self.count}")
 
 
+def _is_a_note(paragraph: nodes.paragraph) -> bool:
+    """The line under a title, all in italics: how long it takes, which chapter it goes with."""
+    return all(isinstance(child, nodes.emphasis) for child in paragraph.children)
+
+
 def description(doctree: nodes.document | None, given: str = "") -> str:
     """The page in a sentence, for search engines: ``given``, else its first paragraph."""
     text = given
     if not text and doctree is not None:
-        paragraphs = (p.astext() for p in doctree.findall(nodes.paragraph))
-        text = next((p for p in paragraphs if len(p) > 40 and not _ESTIMATE.match(p)), "")
+        paragraphs = (p for p in doctree.findall(nodes.paragraph) if not _is_a_note(p))
+        text = next((p.astext() for p in paragraphs if len(p.astext()) > 40), "")
     text = " ".join(text.split())
     if len(text) <= DESCRIPTION_LENGTH:
         return text
@@ -149,7 +154,6 @@ def meta_line(context: dict[str, Any]) -> str:
 
 # "*Chapter 5 · 30 minutes to read, half a minute to run*": for a reader in a notebook, who has no
 # line under the title. On the page it becomes that line.
-_ESTIMATE = re.compile(r"(?:Chapter \d+|Front page)\s*·")
 _AUTHORS_LINE = re.compile(r"\n?<p><em>(?:Chapter \d+|Front page)\s*·\s*([^<]+?)\.?</em></p>")
 
 
