@@ -144,8 +144,8 @@ def test_a_notice_is_a_sentence_with_its_command_as_code() -> None:
 def test_a_page_is_described_by_its_first_paragraph_not_by_its_reading_time() -> None:
     doctree = new_document("a page")
     first = "A language model reads a text and says what comes next, and so on for long."
-    for text in ("Chapter 4 · 30 minutes to read, half a minute to run on two cores",
-                 "Goes with chapter 5, \"Divide by the square root, or a wide head stops\"."):  # fmt: skip
+    length = "Chapter 4 · 30 minutes to read, half a minute to run on two cores"
+    for text in (length, "Goes with chapter 5, the one about the root that divides the scores."):
         note = nodes.paragraph()
         note += nodes.emphasis(text, text)
         doctree += note
