@@ -24,6 +24,7 @@ from course_book import (  # noqa: E402
     assets,
     cards,
     cite,
+    crossref,
     downloads,
     exercise,
     nav,
@@ -104,6 +105,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", swap.outdated)
     app.connect("source-read", swap.source_read, priority=100)
     app.connect("doctree-resolved", cite.link)
+    app.connect("doctree-resolved", crossref.link)
     app.connect("html-page-context", page.context, priority=900)
     app.connect("build-finished", _finished)
     # a change of this extension makes every page anew

@@ -14,14 +14,14 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from course_book import texts
+
 PAGE = "book/references"
 # "Ba et al. 2016", "He et al. (2015)", "Hendrycks and Gimpel, 2016", "Alammar 2018"
 NAMED = re.compile(
     r"\b(?P<name>[A-Z]\w+)(?:\s+et\s+al\.|\s+and\s+[A-Z]\w+)?,?\s+\(?(?P<year>(?:19|20)\d\d)\b\)?"
 )
 _ENTRY = re.compile(r"^@\w+\{(?P<key>[^,\s]+),(?P<fields>.*?)(?=^@|\Z)", re.MULTILINE | re.DOTALL)
-# Where a link would be in a link, in code, or in a heading.
-_NOT_IN = (nodes.reference, nodes.literal, nodes.literal_block, nodes.title, nodes.raw)
 
 
 def entries(bibliography: Path) -> dict[tuple[str, str], str]:
@@ -80,14 +80,4 @@ def link(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     page = app.builder.get_relative_uri(docname, PAGE)
     citations = app.env.get_domain("cite").citations  # type: ignore[attr-defined]
     uris = {one.key: f"{page}#{one.citation_id}" for one in citations}
-    for text in list(doctree.findall(nodes.Text)):
-        parents = []
-        node = text.parent
-        while node is not None:
-            parents.append(node)
-            node = node.parent
-        if any(isinstance(parent, _NOT_IN) for parent in parents):
-            continue
-        new = linked(text.astext(), known, uris)
-        if any(isinstance(part, nodes.reference) for part in new):
-            text.parent.replace(text, new)
+    texts.put_links(doctree, lambda text: linked(text, known, uris))

@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from course_book import crossref
+
 Notebook = dict[str, Any]
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -164,6 +166,8 @@ def clean(notebook: Notebook, root: Path, stem: str) -> Notebook:
             merged = _merge_streams(cell["outputs"])
             cleaned = (_clean_output(output, root) for output in merged)
             cell["outputs"] = [output for output in cleaned if output is not None]
+        elif cell["cell_type"] == "markdown":
+            cell["source"] = crossref.numbered(_joined(cell["source"]))
         cells.append(cell)
     notebook["cells"] = cells
     _prune_widgets(notebook)
