@@ -38,7 +38,7 @@ def test_every_entry_of_the_bibliography_is_named_in_the_book() -> None:
 
 
 def test_a_figure_or_an_equation_is_named_by_a_link_never_by_a_typed_number() -> None:
-    typed = re.compile(r"\b(?:[Ff]igures?|[Ff]igs?\.|[Ee]quations?|[Ee]qs?\.|[Tt]ables?)\s+\(?\d")
+    typed = re.compile(r"\b(?:figures?|figs?\.|equations?|eqs?\.|tables?)\s+\(?\d", re.IGNORECASE)
     found = {name: typed.findall(text) for name, text in pages().items()}
     assert {name: said for name, said in found.items() if said} == {}
 
