@@ -48,7 +48,7 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(values, p):
     chosen = kept(filter_logits(logits, top_p=p))
     mass = probabilities[chosen].sum().item()
     assert mass >= p - 1e-9
-    assert mass - probabilities[chosen].min().item() < p
+    assert mass - probabilities[chosen].min().item() < p + 1e-12  # the sum of all may exceed 1
     assert probabilities[chosen].min() >= max(
         (probabilities[i] for i in range(len(values)) if i not in chosen), default=0
     )

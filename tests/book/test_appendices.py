@@ -150,7 +150,7 @@ class TestBuilt:
 
     def test_a_link_to_a_page_that_is_not_there_becomes_its_words(self, pages: Path) -> None:
         text = read(pages, "glossary")
-        assert '<a href="01-average.html">Chapter 1</a>' in text
+        assert 'href="01-average.html">Chapter 1</a>' in text
         assert "10-gpt" not in text
         assert "Chapter 10" in text
 

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
-from course_book import code, exercise, keys, nav, pdf, places, svg, swap
+from course_book import code, exercise, keys, nav, pdf, places, svg, swap, texts
 from course_book.downloads import Address, exercises
 
 logger = logging.getLogger(__name__)
@@ -81,16 +81,11 @@ class Figures:
         return svg.inline(text, alt, f"fig{self.count}")
 
 
-def _is_a_note(paragraph: nodes.paragraph) -> bool:
-    """The line under a title, all in italics: how long it takes, which chapter it goes with."""
-    return all(isinstance(child, nodes.emphasis) for child in paragraph.children)
-
-
 def description(doctree: nodes.document | None, given: str = "") -> str:
     """The page in a sentence, for search engines: ``given``, else its first paragraph."""
     text = given
     if not text and doctree is not None:
-        paragraphs = (p for p in doctree.findall(nodes.paragraph) if not _is_a_note(p))
+        paragraphs = (p for p in doctree.findall(nodes.paragraph) if not texts.is_a_note(p))
         text = next((p.astext() for p in paragraphs if len(p.astext()) > 40), "")
     text = " ".join(text.split())
     if len(text) <= DESCRIPTION_LENGTH:

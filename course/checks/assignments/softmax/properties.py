@@ -35,7 +35,9 @@ def _values(t: Trial) -> None:
     cases.append([t.normal(2, H, T, S), draw_mask(t, 2, H, T, S)])
     zeros = t.normal(3, 4)
     zeros[:, 1] = 0.0
-    cases.append([zeros, draw_mask(t, 3, 4)])
+    mask = draw_mask(t, 3, 4)
+    mask[:, :2] = True  # a score of 0 is seen, beside another one, whatever was drawn
+    cases.append([zeros, mask])
     check_values(
         t,
         ON,
