@@ -43,7 +43,13 @@ _VARIABLES = (
     downloads.BRANCH_VARIABLE,
     pdf.VARIABLE,
 )
-_ENTRY = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+_ENTRY = """
+import sys
+from course.lean import leave_out_grammars
+leave_out_grammars()
+from jupyter_book.cli.main import main
+sys.exit(main())
+"""
 
 
 def pages_key(root: Path, notebooks: list[Path], contents: Path) -> str:

@@ -19,7 +19,16 @@ import nbformat
 from traitlets.config import Config
 
 from course.files import atomic_write_text
-from course.grading import database, execution, plugins, rebuild, record, running, staging
+from course.grading import (
+    database,
+    execution,
+    journal,
+    plugins,
+    rebuild,
+    record,
+    running,
+    staging,
+)
 from course.grading.classroom import Classroom, last_error
 
 PATTERN = "*?[]"  # characters that nbgrader, which looks for files by name, trips over
@@ -108,6 +117,13 @@ class Cohort:
 
         ``force`` runs again what has not changed (with new random inputs).
         """
+        with journal.ahead(self.room.db_url) as self.settle:
+            return self._grade(students, pool, force, feedback, progress)
+
+    def _grade(
+        self, students: list[str], pool: Executor, force: bool, feedback: bool,
+        progress: Callable[[str, str], None],
+    ) -> Summary:  # fmt: skip
         summary = Summary()
         records = record.latest(self.room.folder("records"), self.assignment)
         waiting: dict[Future[dict[str, Any]], tuple[Task, str]] = {}
@@ -160,6 +176,7 @@ class Cohort:
             summary.failed[student] = last_error(answer)
             progress(student, "failed")
             return
+        self.settle()  # before what the grade was made from goes
         for fingerprint in task.fingerprints.values():
             if fingerprint:
                 self._result(fingerprint).unlink(missing_ok=True)  # the record has it now

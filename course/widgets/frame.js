@@ -6,6 +6,9 @@
 //   picture(f)       builds the picture once and returns `update(n, width)`
 //   *prepare(get)    optional: slow work before the first picture, yielding often
 // It draws only when a trait changes, at most once a frame, and nothing moves by itself.
+// A draw only writes, and only what differs from last time: it reads no size and no style (that
+// would lay the page out twice), changes the text of a node in place, and adds and takes away no
+// nodes where it can hide them.
 
 // ---------------------------------------------------------------- numbers and text
 
@@ -67,13 +70,22 @@ function unpack(packed) {
 const SVG = "http://www.w3.org/2000/svg";
 const SHAPES = /^(svg|g|rect|line|path|circle|text|tspan|defs|pattern|polyline|polygon)$/;
 
+/** The text of a node that holds only text, written in place and only where it differs. */
+function say(node, text) {
+  if (node._said === (text = String(text))) return;
+  node._said = text;
+  if (node.firstChild) node.firstChild.data = text;
+  else node.append(text);
+}
+
 /** Set attributes, skipping those that did not change (`text` is the content). */
 function attributes(node, wanted) {
   const had = (node._had ??= {});
-  for (const [key, value] of Object.entries(wanted)) {
+  for (const key in wanted) {
+    const value = wanted[key];
     if (had[key] === value) continue;
     had[key] = value;
-    if (key === "text") node.textContent = value;
+    if (key === "text") say(node, value);
     else if (key.startsWith("on")) node[key] = value;
     else if (value === null || value === undefined || value === false) node.removeAttribute(key);
     else node.setAttribute(key, value === true ? "" : value);
@@ -92,11 +104,36 @@ function h(tag, wanted = {}, ...children) {
 /** The named group inside a parent, made at the first call. */
 const layer = (parent, name) => ((parent._layers ??= {})[name] ??= parent.appendChild(h("g")));
 
-/** Make the parent hold one `tag` an item, with the attributes that `each(item, i)` gives. */
+/**
+ * Make the parent show one `tag` an item, with the attributes that `each(item, i)` gives. In a
+ * picture, nodes that are left over are hidden until they are wanted again.
+ */
 function join(parent, tag, items, each) {
-  while (parent.childNodes.length > items.length) parent.lastChild.remove();
-  items.forEach((item, i) => attributes(parent.childNodes[i] ?? parent.appendChild(h(tag)), each(item, i)));
+  const nodes = (parent._nodes ??= []), shown = parent._shown ?? 0, picture = SHAPES.test(tag);
+  for (let i = 0; i < items.length; i++) {
+    const node = (nodes[i] ??= parent.appendChild(h(tag)));
+    if (picture && i >= shown) attributes(node, { display: null });
+    attributes(node, each(items[i], i));
+  }
+  if (picture) for (let i = items.length; i < shown; i++) attributes(nodes[i], { display: "none" });
+  else while (nodes.length > items.length) nodes.pop().remove();
+  parent._shown = items.length;
   return parent;
+}
+
+/** Whether a part of the picture has to be drawn anew: its key is not the one of last time. */
+function stale(parent, name, key) {
+  const keys = (parent._keys ??= {});
+  if (keys[name] === key) return false;
+  keys[name] = key;
+  return true;
+}
+
+/** Rectangles as one path: a browser styles, lays out and paints one element and not one a bar. */
+function boxes(list) {
+  let d = "";
+  for (const [x, y, w, height] of list) if (w > 0 && height > 0) d += `M${x.toFixed(2)} ${y.toFixed(2)}h${w.toFixed(2)}v${height.toFixed(2)}h${(-w).toFixed(2)}z`;
+  return d;
 }
 
 // ---------------------------------------------------------------- the controls
@@ -114,33 +151,36 @@ function control(f, c) {
     const text = (v) => (c.text ? c.text(v) : String(v));
     const input = h("input", { type: "range", id, "data-trait": c.trait, step: c.values ? 1 : c.step ?? 1 });
     const now = h("output", { class: "cw-now", for: id, "aria-hidden": "true" });
-    const ends = h("span", { class: "cw-ends", "aria-hidden": "true" }, h("span"), h("span"), h("span"));
+    const ends = [h("span"), h("span"), h("span")];
+    let filled = "";
     const show = () => {
       const v = value(), values = typeof c.values === "function" ? c.values() : c.values;
       const [min, max] = values ? [0, values.length - 1] : [c.min, typeof c.max === "function" ? c.max() : c.max];
       attributes(input, { min, max });
-      input.value = values ? near(values, v) : v;
-      input.style.setProperty("--cw-at", `${(100 * (input.value - min)) / (max - min || 1)}%`);
-      now.textContent = text(v);
-      input.setAttribute("aria-valuetext", c.say ? c.say(v) : `${c.label} ${text(v)}`);
-      const [a, b, d] = ends.children;
+      const at = String(values ? near(values, v) : v);
+      if (input.value !== at) input.value = at;
+      const part = `${(100 * (input.value - min)) / (max - min || 1)}%`, written = text(v);
+      if (part !== filled) input.style.setProperty("--cw-at", (filled = part));
+      say(now, written);
+      attributes(input, { "aria-valuetext": c.say ? c.say(v) : `${c.label} ${written}` });
       const end = c.end ?? text;
-      a.textContent = end(values ? values[0] : min);
-      b.textContent = c.log ? t("logarithmic") : "";
-      d.textContent = end(values ? values[max] : max);
+      say(ends[0], end(values ? values[0] : min));
+      say(ends[1], c.log ? t("logarithmic") : "");
+      say(ends[2], end(values ? values[max] : max));
     };
     input.oninput = () => {
       const values = typeof c.values === "function" ? c.values() : c.values;
       put(values ? values[+input.value] : +input.value);
     };
-    return { element: h("div", { class: "cw-control cw-range" }, h("label", { for: id }, name, now), input, ends), show };
+    return { element: h("div", { class: "cw-control cw-range" }, h("label", { for: id }, name, now), input, h("span", { class: "cw-ends", "aria-hidden": "true" }, ...ends)), show };
   }
   if (c.kind === "select") {
     const input = h("select", { id, "data-trait": c.trait });
     const show = () => {
       const options = typeof c.options === "function" ? c.options() : c.options;
       join(input, "option", options, ([value, text]) => ({ value: String(value), text }));
-      input.value = String(value());
+      const chosen = String(value());
+      if (input.value !== chosen) input.value = chosen;
     };
     input.onchange = () => {
       const options = typeof c.options === "function" ? c.options() : c.options;
@@ -157,16 +197,19 @@ function control(f, c) {
   if (c.kind === "choice") {
     // A few alternatives side by side: real radio buttons, so that arrow keys move between them.
     const box = h("span", { class: "cw-choices" });
+    let inputs = [];
     const show = () => {
       const options = typeof c.options === "function" ? c.options() : c.options;
-      if (box.children.length !== options.length) {
+      if (inputs.length !== options.length) {
+        inputs = [];
         box.replaceChildren(...options.map(([option, text], i) => {
-          const input = h("input", { type: "radio", name: id, id: `${id}-${i}`, "data-trait": c.trait, value: String(option) });
+          const input = inputs[i] = h("input", { type: "radio", name: id, id: `${id}-${i}`, "data-trait": c.trait, value: String(option) });
           input.onchange = () => put(option);
           return h("label", { for: `${id}-${i}` }, input, h("span", { text }));
         }));
       }
-      options.forEach(([option], i) => (box.children[i].firstChild.checked = option === value()));
+      const chosen = value();
+      options.forEach(([option], i) => inputs[i].checked !== (option === chosen) && (inputs[i].checked = option === chosen));
     };
     const legend = h("span", { class: "cw-name", id, text: c.label });
     return { element: h("div", { class: "cw-control", role: "radiogroup", "aria-labelledby": id }, legend, box), show };
@@ -174,25 +217,27 @@ function control(f, c) {
   if (c.kind === "columns") {
     // One upright slider for each entry of a list, under the columns of the picture.
     const box = h("div", { class: "cw-columns", role: "group", "aria-label": c.label });
-    const replace = (i, v) => put(value().map((old, j) => (j === i ? v : old)));
+    const replace = (i, v) => put(value().map((old, j) => (j === i ? v : old))), columns = [];
     c.labels.forEach((label, i) => {
       const input = h("input", { type: "range", id: `${id}-${i}`, min: c.min, max: c.max, step: c.step, "data-trait": c.trait, "data-index": i, disabled: !!c.off?.(i), "aria-orientation": "vertical" });
       input.oninput = () => replace(i, +input.value);
-      box.append(h("div", {}, h("output", { class: "cw-now", for: `${id}-${i}`, "aria-hidden": "true" }), input, h("label", { for: `${id}-${i}`, text: label })));
+      const now = h("output", { class: "cw-now", for: `${id}-${i}`, "aria-hidden": "true" });
+      columns.push([now, input]);
+      box.append(h("div", {}, now, input, h("label", { for: `${id}-${i}`, text: label })));
     });
     const show = () => f.get(c.trait).forEach((v, i) => {
-      const [now, input] = box.children[i].children;
-      input.value = v;
-      now.textContent = c.text(v);
-      input.setAttribute("aria-valuetext", `${c.label} ${c.labels[i]} ${c.text(v)}`);
+      const [now, input] = columns[i];
+      if (input.value !== String(v)) input.value = v;
+      say(now, c.text(v));
+      attributes(input, { "aria-valuetext": `${c.label} ${c.labels[i]} ${c.text(v)}` });
     });
     return { element: h("div", { class: "cw-control cw-wide" }, name, box), show };
   }
   if (c.kind === "grid") {
     // A matrix of numbers to type over: rows are tokens.
-    const table = h("table", { class: "cw-grid-input", "aria-label": c.label });
+    const table = h("table", { class: "cw-grid-input", "aria-label": c.label }), inputs = c.rows.map(() => []);
     c.rows.forEach((row, i) => table.append(h("tr", {}, h("th", { scope: "row", text: row }), ...f.get(c.trait)[i].map((_, j) => {
-      const input = h("input", { type: "number", step: c.step, min: c.min, max: c.max, "data-trait": c.trait, "aria-label": `${row}, ${j + 1}` });
+      const input = inputs[i][j] = h("input", { type: "number", step: c.step, min: c.min, max: c.max, "data-trait": c.trait, "aria-label": `${row}, ${j + 1}` });
       input.onchange = () => {
         const v = input.value === "" ? NaN : +input.value, all = f.get(c.trait).map((r) => [...r]);
         if (!Number.isNaN(v)) all[i][j] = Math.min(c.max, Math.max(c.min, v));
@@ -200,7 +245,7 @@ function control(f, c) {
       };
       return h("td", {}, input);
     }))));
-    const show = () => f.get(c.trait).forEach((r, i) => r.forEach((v, j) => (table.rows[i].cells[j + 1].firstChild.value = v)));
+    const show = () => f.get(c.trait).forEach((r, i) => r.forEach((v, j) => inputs[i][j].value !== String(v) && (inputs[i][j].value = v)));
     return { element: h("div", { class: "cw-control cw-wide" }, name, table), show };
   }
   if (c.kind === "button") {
@@ -250,24 +295,32 @@ const course = (spec) => ({
     f.svg = (name, label) => {
       const hatch = h("pattern", { id: `${id}-hatch`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("line", { x1: 0, y1: 0, x2: 0, y2: 6, class: "cw-hatch" }));
       const svg = h("svg", { class: `cw-svg ${name ?? ""}`, role: "img", "aria-label": label ?? t("picture") }, h("defs", {}, hatch));
+      svg._f = f;
       picture.append(svg);
       return svg;
     };
     f.picture = picture;
+    // What is drawn in pixels has to be drawn anew in another theme; the page tells when it changes.
+    let colours = null, themes = 0;
+    f.theme = () => themes;
+    f.colour = (named) => {
+      if (!colours) colours = getComputedStyle(root);
+      return colours.getPropertyValue(`--course-${named}`).trim();
+    };
 
-    let update = null, list = [], frame = 0, speak = 0, alive = true;
+    let update = null, list = [], frame = 0, speak = 0, width = 0, alive = true;
     const draw = () => {
       frame = 0;
-      if (!alive || !update || !picture.clientWidth) return;
+      if (!alive || !update || !width) return;
       const n = spec.numbers(get);
       f.last = n;
       for (const c of list) c.show();
-      update(n, picture.clientWidth);
+      update(n, width);
       const text = t(n.say ? `readout_${n.say}` : "readout", n);
-      readout.textContent = text;
+      say(readout, text);
       drawTable(table, (n.table ? strings[`table_${n.table}`] : strings.table) ?? [], n);
       clearTimeout(speak);
-      speak = setTimeout(() => root.dataset.ready === "touched" && (spoken.textContent = text), 500);
+      speak = setTimeout(() => root.dataset.ready === "touched" && say(spoken, text), 500);
       if (!root.dataset.ready) root.dataset.ready = "yes";
     };
     const schedule = () => (frame ||= requestAnimationFrame(draw));
@@ -292,11 +345,17 @@ const course = (spec) => ({
         };
         controls.append(reset);
       }
+      width = picture.clientWidth;
       draw();
     };
     f.draw = draw; // for benchmarks: draw now
     model.on("change", changed);
-    const watcher = new ResizeObserver(schedule);
+    // The width is read where the page is laid out already, never while drawing.
+    const watcher = new ResizeObserver(() => {
+      if (picture.clientWidth === width) return;
+      width = picture.clientWidth;
+      schedule();
+    });
     watcher.observe(picture);
 
     // Slow preparation runs in slices of a few milliseconds, so that the page stays responsive.
@@ -318,11 +377,11 @@ const course = (spec) => ({
 });
 
 function drawTable(table, rows, n) {
-  if (table._rows !== rows.length) {
-    table._rows = rows.length;
+  if (table._count !== rows.length) {
+    table._count = rows.length;
     table.hidden = !rows.length;
-    table.replaceChildren(...rows.map((cells, r) =>
-      h("tr", {}, ...cells.map((_, c) => ((r && c) || !rows[r][c] ? h("td") : h("th", { scope: r ? "row" : "col" }))))));
+    table._cells = rows.map((cells, r) => cells.map((_, c) => ((r && c) || !rows[r][c] ? h("td") : h("th", { scope: r ? "row" : "col" }))));
+    table.replaceChildren(...table._cells.map((cells) => h("tr", {}, ...cells)));
   }
-  rows.forEach((cells, r) => cells.forEach((cell, c) => attributes(table.rows[r].cells[c], { text: fill(cell, n) })));
+  rows.forEach((cells, r) => cells.forEach((cell, c) => say(table._cells[r][c], fill(cell, n))));
 }

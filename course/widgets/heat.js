@@ -1,38 +1,57 @@
 // A map of weights: one hue from paper to attention's blue, masked cells hatched, rows are queries.
 
 /**
+ * The cells of a map, one pixel a cell, stretched by the browser without smoothing: a thousand cells
+ * are one picture to style, lay out and paint. `amounts` holds a number from 0 to 1 for each cell.
+ */
+function pixels(svg, name, { x, y, w, h: height, rows, cols }, amounts) {
+  const maps = (svg._maps ??= {}), canvas = (maps[name] ??= h("canvas", { class: "cw-map", "aria-hidden": "true" }));
+  if (!canvas.parentNode) svg.before(canvas);
+  attributes(canvas, { width: cols, height: rows, style: `left:${x}px;top:${y}px;width:${cols * w}px;height:${rows * height}px` });
+  // Read back never, drawn by the processor always: a map is too small to be worth a trip to the GPU.
+  const c = (canvas._context ??= canvas.getContext("2d", { willReadFrequently: true }));
+  const image = c.createImageData(cols, rows);
+  for (let i = 0; i < amounts.length; i++) image.data[4 * i + 3] = Math.round(255 * Math.max(0, Math.min(1, amounts[i])));
+  c.globalCompositeOperation = "copy";
+  c.putImageData(image, 0, 0);
+  c.globalCompositeOperation = "source-in";
+  c.fillStyle = svg._f.colour("attention");
+  c.fillRect(0, 0, cols, rows);
+}
+
+/**
  * Draw a matrix at (x, y) with cells of `size` px (or [width, height]); may be repeated.
  * value(i, j): a number, or null where masked. Options: weight(i, j) → 0 … 1 for the colour (the
  * value itself by default; null leaves the cell bare), text(v) to write numbers, rowLabels,
  * colLabels (and their classes), title, mark: {row, col} to frame; key: the cells are drawn anew
- * only when it changes (not with text).
+ * only when it changes (or the page's theme).
  */
 function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabels, colLabels, rowKind = "query", colKind = "key", title, mark = {}, hatch, slant, key }) {
   const g = layer(svg, name), [w, h0] = Array.isArray(size) ? size : [size, size];
-  const cells = [], hatched = [], words = [];
-  const drawn = key !== undefined && g._key === key; // the same cells as last time: leave them
-  g._key = key;
-  for (let i = 0; i < rows && !drawn; i++) {
-    for (let j = 0; j < cols; j++) {
-      const v = value(i, j), at = { x: x + j * w, y: y + i * h0 };
-      if (v === null) {
-        const last = hatched.at(-1);
-        if (last && last.y === at.y && last.x + last.width === at.x) last.width += w;
-        else hatched.push({ ...at, width: w, height: h0, fill: hatch });
-        continue;
+  const words = [], draws = key === undefined || stale(g, "cells", `${key} ${svg._f.theme()}`);
+  if (draws || text) {
+    const amounts = new Float32Array(rows * cols), hatched = [];
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < cols; j++) {
+        const v = value(i, j), cx = x + j * w, cy = y + i * h0;
+        if (v === null) {
+          // Neighbours that are masked are one rectangle.
+          const last = hatched.at(-1);
+          if (last && last[1] === cy && last[0] + last[2] === cx) last[2] += w;
+          else hatched.push([cx, cy, w, h0]);
+          continue;
+        }
+        const amount = weight ? weight(i, j) : v;
+        amounts[i * cols + j] = amount ?? 0;
+        if (text) words.push({ x: cx + w / 2, y: cy + h0 / 2 + 4, "text-anchor": "middle", class: `cw-number${amount > 0.5 ? " cw-on" : ""}`, text: text(v) });
       }
-      const amount = weight ? weight(i, j) : v;
-      if (amount !== null) {
-        // Neighbours of one colour are one rectangle: rows of an average have one colour each.
-        const shade = Math.max(0, Math.min(1, amount)).toFixed(4), last = cells.at(-1);
-        if (last && last.y === at.y && last.x + last.width === at.x && last["fill-opacity"] === shade) last.width += w;
-        else cells.push({ ...at, width: w, height: h0, class: "cw-cell", "fill-opacity": shade });
-      }
-      if (text) words.push({ x: at.x + w / 2, y: at.y + h0 / 2 + 4, "text-anchor": "middle", class: `cw-number${amount > 0.5 ? " cw-on" : ""}`, text: text(v) });
+    }
+    if (draws) {
+      pixels(svg, name, { x, y, w, h: h0, rows, cols }, amounts);
+      join(layer(g, "hatched"), "path", [0], () => ({ d: boxes(hatched), fill: hatch, class: "cw-cell" }));
     }
   }
   const same = (a) => a;
-  for (const [part, list] of drawn ? [] : [["cells", cells], ["hatched", hatched]]) join(layer(g, part), "rect", list, same);
   join(layer(g, "box"), "rect", [{ x, y, width: cols * w, height: rows * h0, class: "cw-box" }], same);
   const marks = [];
   if (mark.row !== undefined) marks.push({ x: x - 1, y: y + mark.row * h0 - 1, width: cols * w + 2, height: h0 + 2, class: "cw-mark" });

@@ -33,8 +33,8 @@ export default course({
 
       const px = wide ? 2 * r + 62 : left, py = wide ? 30 : 2 * r + 74, ticks = [0, 64, 128, 192, 256];
       const rope = plot(svg, "rope", { x: px, y: py, w: W - px - 14, h: wide ? 2 * r : 96, title: t("rotation"), X: { range: [0, FAR], ticks }, Y: { range: [-1, 1], ticks: [-1, 0, 1], text: (v) => fixed(v, 0) } });
-      const wave = Array.from({ length: 1025 }, (_, i) => [i / 4, Math.cos((i / 4) * n.theta)]);
-      curve(rope, "wave", wave, "attention");
+      const wave = () => Array.from({ length: 1025 }, (_, i) => [i / 4, Math.cos((i / 4) * n.theta)]);
+      curve(rope, "wave", wave, "attention", n.pair);
       const dot = (p, y, kind) => {
         join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${p.sx(n.distance).toFixed(1)} ${p.box.y}V${p.box.y + p.box.h}`, class: "cw-line guide" }));
         join(layer(p.g, "dot"), "circle", [0], () => ({ cx: p.sx(n.distance).toFixed(1), cy: p.sy(y).toFixed(1), r: 5, class: `cw-fill ${kind}` }));
@@ -44,7 +44,7 @@ export default course({
       const y2 = py + (wide ? 2 * r : 96) + 62, half = wide ? (W - left - 60) / 2 - 10 : W - left - 14;
       const alibi = plot(svg, "alibi", { x: left, y: y2, w: half, h: 120, title: t("slope"), X: { range: [0, FAR], ticks: wide ? [0, 128, 256] : ticks }, Y: { range: [0, 1], ticks: [0, 0.5, 1], text: (v) => String(v).replace("0.", ".") } });
       for (let head = 1; head <= HEADS; head++) {
-        curve(alibi, `head-${head}`, Array.from({ length: 129 }, (_, i) => [2 * i, Math.exp(-slopeOf(head) * 2 * i)]), head === n.head ? "attention" : "faint");
+        curve(alibi, `head-${head}`, () => Array.from({ length: 129 }, (_, i) => [2 * i, Math.exp(-slopeOf(head) * 2 * i)]), head === n.head ? "attention" : "faint", head);
       }
       dot(alibi, n.factor, "attention");
 

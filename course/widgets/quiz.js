@@ -21,7 +21,7 @@ export default course({
       let asked = false;
       check.onclick = () => {
         asked = f.get("answers")[i] < 0;
-        if (asked) comment.textContent = t("choose");
+        if (asked) say(comment, t("choose"));
         else f.set({ checked: put("checked", i, true), tries: put("tries", i, f.get("tries")[i] + 1) });
       };
       f.picture.append(h("fieldset", { class: "cw-question" }, h("legend", { text: `${i + 1}. ${q.question}` }), ...options, check, comment));
@@ -29,7 +29,7 @@ export default course({
         const answer = f.get("answers")[i], checked = f.get("checked")[i], right = answer === q.correct;
         options.forEach((option, c) => (option.firstChild.checked = c === answer));
         const text = checked ? `${t(right ? "right" : "wrong")} ${q.why[answer]}` : asked && answer < 0 ? t("choose") : "";
-        if (comment.textContent !== text) comment.textContent = text;
+        say(comment, text);
         comment.dataset.is = checked ? (right ? "right" : "wrong") : "";
       };
     });

@@ -126,7 +126,7 @@ export default course({
         });
         join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${p.sx(n.d_k).toFixed(1)} ${y}V${y + lineHeight}`, class: "cw-line guide" }));
         for (const [name, kind] of kinds) {
-          curve(p, name, bank.curve.map((c) => [c.d, c[name][key]]), kind);
+          curve(p, name, () => bank.curve.map((c) => [c.d, c[name][key]]), kind, f.get("seed"));
           join(layer(p.g, `dot-${name}`), "circle", [0], () => ({ cx: p.sx(n.d_k).toFixed(1), cy: p.sy(n[name][key]).toFixed(1), r: 4.5, class: `cw-fill ${kind}` }));
         }
         // Each name stands by its own curve, clear of the other.

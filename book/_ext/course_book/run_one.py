@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course.lean import leave_out_grammars
 from course_book import clean, keys
 
 # A Unix socket's name has at most about 100 bytes; the kernel's own part takes up to 50.
@@ -147,6 +148,7 @@ def run(job: Job) -> Outcome:
         _surroundings(job, sockets)
         logging.getLogger("papermill").setLevel(logging.ERROR)
         logging.getLogger("traitlets").setLevel(logging.ERROR)
+        leave_out_grammars()
         import papermill  # after the folders are set: jupyter reads them at import
         from traitlets.config import Config
 
