@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.book import minibook
+from tests.book import minibook, sources
 
 ROOT = minibook.REPOSITORY
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
@@ -27,21 +26,16 @@ def _lines(pattern: re.Pattern[str], slugs: list[str]) -> set[str]:
     found: set[str] = set()
     for slug in slugs:
         path = ROOT / "solutions" / slug / f"{slug}.ipynb"
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        for cell in cells:
-            for region in pattern.findall("".join(cell["source"]) + "\n"):
+        for cell in sources.cells(path):
+            for region in pattern.findall(sources.source(cell) + "\n"):
                 found |= {_squeezed(line) for line in region.splitlines()}
     # what the release, the package and the chapters say anyway is nobody's secret
     known = [*(ROOT / "exercises").rglob("*.ipynb"), *(ROOT / "book").glob("*.ipynb")]
-    texts = ["".join("".join(c["source"]) + "\n" for c in _cells(p)) for p in known]
+    texts = ["".join(sources.source(c) + "\n" for c in sources.cells(p)) for p in known]
     prose = [*(ROOT / "course").rglob("*.py"), *(ROOT / "book").glob("*.md")]
     texts += [p.read_text(encoding="utf-8") for p in prose]
     public = _squeezed("\n".join(texts))
     return {line for line in found if len(line) >= SHORTEST and line not in public}
-
-
-def _cells(path: Path) -> list[dict[str, list[str]]]:
-    return list(json.loads(path.read_text(encoding="utf-8"))["cells"])
 
 
 def hidden_lines(slugs: list[str]) -> set[str]:

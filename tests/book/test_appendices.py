@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import zipfile
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.book import hidden, minibook
+from tests.book import hidden, minibook, sources
 from tests.book.minibook import PARAMETERS, SETUP, code, md
 from tests.widgets.harness import Page
 
@@ -108,10 +107,8 @@ def test_authors_and_years_that_chapters_name_are_in_the_bibliography() -> None:
     known = {(name, year) for authors, year in entries for name in re.findall(r"(\w+),", authors)}
     named: set[tuple[str, str]] = set()
     for path in (ROOT / "book").glob("*.ipynb"):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        text = " ".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
         pattern = r"\b([A-Z]\w+)(?: and [A-Z]\w+| et al\.),? \(?((?:19|20)\d\d)\b"
-        named |= set(re.findall(pattern, text))
+        named |= set(re.findall(pattern, sources.text(path)))
     assert len(named) >= 5
     assert sorted(named - known) == []
     assert {("Devlin", "2019"), ("Elhage", "2021")} <= known

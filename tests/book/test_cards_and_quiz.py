@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from course.widgets.quiz import chapters_with_questions, read_questions
+from tests.book import sources
 
 BOOK = Path(__file__).parents[2] / "book"
 CARDS = sorted((BOOK / "cards").glob("*.toml"))
@@ -56,8 +56,7 @@ def test_the_answer_is_not_always_in_the_same_place(name):
 
 
 def last_code(name: str) -> dict[str, Any]:
-    cells = json.loads((BOOK / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return dict(cells[-1])
+    return sources.cells(BOOK / f"{name}.ipynb")[-1]
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

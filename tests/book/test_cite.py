@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 from docutils import nodes
 
+from tests.book import sources
 from tests.conftest import ROOT
 
 from course_book import cite  # isort: skip
@@ -22,9 +22,7 @@ def pages() -> dict[str, str]:
     """What each page of the book says, without its code."""
     found = {p.name: p.read_text(encoding="utf-8") for p in (ROOT / "book").glob("*.md")}
     for path in (ROOT / "book").glob("*.ipynb"):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        texts = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
-        found[path.name] = "\n\n".join(texts)
+        found[path.name] = sources.text(path)
     return found
 
 

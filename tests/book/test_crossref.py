@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.book import sources
 from tests.conftest import ROOT
 
 from course_book import crossref  # isort: skip
@@ -17,16 +17,11 @@ CHAPTERS = sorted(ROOT.glob("book/[0-9][0-9]-*.ipynb"))
 NOTEBOOKS = sorted(ROOT.glob("book/*.ipynb"))
 
 
-def markdown(path: Path) -> str:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-
-
 def named(path: Path) -> list[str]:
     """What a notebook has numbered: its formulas with a name, its figures."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    figures = [c["metadata"].get("mystnb", {}).get("figure", {}).get("name") for c in cells]
-    formulas = [match["label"] for match in crossref.NAMED_FORMULA.finditer(markdown(path))]
+    metadata = [cell["metadata"] for cell in sources.cells(path)]
+    figures = [m.get("mystnb", {}).get("figure", {}).get("name") for m in metadata]
+    formulas = [match["label"] for match in crossref.NAMED_FORMULA.finditer(sources.text(path))]
     return [*formulas, *filter(None, figures)]
 
 
@@ -48,7 +43,7 @@ def test_names_are_given_once_in_the_whole_book() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_link_leads_to_something_numbered(path: Path) -> None:
-    for match in crossref.LINK.finditer(markdown(path)):
+    for match in crossref.LINK.finditer(sources.text(path)):
         file = re.search(r"\(([\w.-]*)#", match[0])[1]
         target = ROOT / "book" / file if file else path
         assert match["label"] in named(target), f"{match[0]}: {target.name} has {named(target)}"
@@ -59,7 +54,7 @@ def test_a_chapter_numbers_its_formulas_and_speaks_of_its_figures(path: Path) ->
     kinds = Counter(name.split("-")[0] for name in named(path))
     assert kinds["eq"] >= 1
     assert kinds["fig"] >= 1
-    assert crossref.LINK.search(markdown(path)), "no link to a numbered formula or figure"
+    assert crossref.LINK.search(sources.text(path)), "no link to a numbered formula or figure"
 
 
 @pytest.mark.book

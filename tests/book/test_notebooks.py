@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.book import minibook
+from tests.book.sources import code_cells, load, source
 
 from course_book import toc  # isort: skip
 from setup_cell import SETUP_CELL  # isort: skip
@@ -20,20 +20,8 @@ EXERCISES = sorted([*(ROOT / "exercises").rglob("*.ipynb"), *(ROOT / "solutions"
 SHORT, DEFINING = 12, 25
 
 
-def load(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8")))
-
-
-def source(cell: dict[str, Any]) -> str:
-    return "".join(cell["source"])
-
-
 def tags(cell: dict[str, Any]) -> list[str]:
     return list(cell["metadata"].get("tags", []))
-
-
-def code_cells(path: Path) -> list[dict[str, Any]]:
-    return [cell for cell in load(path)["cells"] if cell["cell_type"] == "code"]
 
 
 def name(path: Path) -> str:

@@ -8,7 +8,6 @@ figures in the ledger, or `typed_numbers.toml` says what it is (a definition, a 
 from __future__ import annotations
 
 import ast
-import json
 import math
 import re
 import tomllib
@@ -22,6 +21,7 @@ import pytest
 from course.claims.ledger import claims
 from course.experiments import load_records
 from course.experiments.registry import EXPERIMENTS
+from tests.book import sources
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = Path(__file__).with_name("typed_numbers.toml")
@@ -37,10 +37,6 @@ def tokens(text: str) -> set[str]:
     """The decimals, percentages and numbers in thousands of a text, one way of writing each."""
     found = NUMBER.findall(NO_NUMBER.sub(" ", text))
     return {re.sub(r"\s|per cent", "", one.replace(" per cent", "%")) for one in found}
-
-
-def cells(path: Path) -> Iterator[dict]:
-    yield from json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
 def strings(code: str) -> Iterator[str]:
@@ -69,7 +65,7 @@ def prose() -> Iterator[tuple[str, str]]:
     """(where, text) of everything a reader of the book reads as sentences."""
     notebooks = [*ROOT.glob("book/*.ipynb"), *ROOT.glob("solutions/*/*.ipynb")]
     for path in sorted(notebooks):
-        for cell in cells(path):
+        for cell in sources.cells(path):
             text = "".join(cell["source"])
             yield path.name, text if cell["cell_type"] == "markdown" else ""
             yield path.name, "\n".join(leaves(cell["metadata"]))
@@ -84,7 +80,7 @@ def prose() -> Iterator[tuple[str, str]]:
 def code() -> Iterator[tuple[str, str]]:
     """(where, text) of what draws and computes on the pages."""
     for path in sorted(ROOT.glob("book/*.ipynb")):
-        for cell in cells(path):
+        for cell in sources.cells(path):
             if cell["cell_type"] == "code":
                 yield path.name, "".join(cell["source"])
     for pattern in ("course/figures/*.py", "course/widgets/**/*.py", "course/widgets/**/*.js"):
