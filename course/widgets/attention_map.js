@@ -64,7 +64,7 @@ export default course({
         height += 48;
       }
       attributes(svg, { width: W, height, viewBox: `0 0 ${W} ${height}` });
-      join(line, "span", keys, (key, j) => ({ text: key, style: `--w:${(n.row[j] ?? 0).toFixed(3)}`, class: causal && j >= f.get("query") ? "cw-future" : "" }));
+      join(line, "span", keys, (key, j) => ({ text: key, style: `--w:${(n.row[j] ?? 0).toFixed(2)}`, class: causal && j >= f.get("query") ? "cw-future" : "" }));
     };
   },
 });

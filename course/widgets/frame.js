@@ -258,6 +258,9 @@ function control(f, c) {
 
 // ---------------------------------------------------------------- the frame
 
+// The attributes of <html> and <body> by which the book, JupyterLab, Colab and VS Code name a theme.
+const THEMES = ["data-theme", "theme", "data-jp-theme-light", "data-vscode-theme-kind"];
+
 const course = (spec) => ({
   ...spec,
   render({ model, el }) {
@@ -301,12 +304,16 @@ const course = (spec) => ({
     };
     f.picture = picture;
     // What is drawn in pixels has to be drawn anew in another theme; the page tells when it changes.
-    let colours = null, themes = 0;
+    let colours = {}, themes = 0;
     f.theme = () => themes;
-    f.colour = (named) => {
-      if (!colours) colours = getComputedStyle(root);
-      return colours.getPropertyValue(`--course-${named}`).trim();
+    f.colour = (named) => (colours[named] ??= getComputedStyle(root).getPropertyValue(`--course-${named}`).trim());
+    const themed = () => {
+      colours = {}, themes++;
+      schedule();
     };
+    const watch = new MutationObserver(themed), system = matchMedia("(prefers-color-scheme: dark)");
+    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: THEMES });
+    system.addEventListener("change", themed);
 
     let update = null, list = [], frame = 0, speak = 0, width = 0, alive = true;
     const draw = () => {
@@ -371,6 +378,8 @@ const course = (spec) => ({
       alive = false;
       model.off("change", changed);
       watcher.disconnect();
+      watch.disconnect();
+      system.removeEventListener("change", themed);
       root.remove();
     };
   },

@@ -48,7 +48,7 @@ function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabel
     }
     if (draws) {
       pixels(svg, name, { x, y, w, h: h0, rows, cols }, amounts);
-      join(layer(g, "hatched"), "path", [0], () => ({ d: boxes(hatched), fill: hatch, class: "cw-cell" }));
+      join(layer(g, "hatched"), "path", [0], () => ({ d: boxes(hatched), fill: hatch }));
     }
   }
   const same = (a) => a;

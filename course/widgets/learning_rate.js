@@ -28,8 +28,8 @@ export default course({
         X: { range: [0, LAST], ticks: wide ? [0, 4000, 8000, 12000, 16000, LAST] : [0, 8000, 16000], text: (v) => fixed(v, 0, true), label: t("step") },
         Y: { range: [0, high], ticks: [0, high / 2, high], text: (v) => fixed(v, v % 1 ? 1 : 0) },
       });
-      curve(p, "base", points(512, 4000), "average");
-      curve(p, "ours", points(width, n.warmup), "attention");
+      curve(p, "base", () => points(512, 4000), "average", "");
+      curve(p, "ours", () => points(width, n.warmup), "attention", `${width} ${n.warmup}`);
       const here = p.sx(n.step).toFixed(1);
       join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${here} ${y}V${y + height}`, class: "cw-line guide" }));
       join(layer(p.g, "dot"), "circle", [0], () => ({ cx: here, cy: p.sy(n.rate).toFixed(1), r: 5, class: "cw-fill attention" }));

@@ -61,7 +61,8 @@ export default course({
       const top = (w) => y + height * (1 - w);
       join(layer(g, "base"), "path", [0], () => ({ d: `M0 ${y + height}H${W}`, class: "cw-axis" }));
       join(layer(g, "masked"), "rect", [0], () => ({ x: step * ALLOWED + 3, y, width: step * (WORDS.length - ALLOWED) - 6, height, fill: f.hatch }));
-      join(layer(g, "bars"), "rect", n.weights, (w, i) => ({ x: (step * (i + 0.22)).toFixed(1), width: (step * 0.56).toFixed(1), y: top(w).toFixed(1), height: (height * w).toFixed(1), class: `cw-fill ${i < ALLOWED ? "attention" : "wrong"}` }));
+      const bar = n.weights.map((w, i) => [step * (i + 0.22), top(w), step * 0.56, height * w]);
+      join(layer(g, "bars"), "path", [bar.slice(0, ALLOWED), bar.slice(ALLOWED)], (list, i) => ({ d: boxes(list), class: `cw-fill ${i ? "wrong" : "attention"}` }));
       const leaking = n.weights.map((w, i) => [w, i]).filter(([w, i]) => i >= ALLOWED && w > 0);
       join(layer(g, "crosses"), "path", leaking, ([w, i]) => ({ d: cross(step * (i + 0.5), Math.max(top(w), y) - 28, 5), class: "cw-line cross" }));
       const words = [

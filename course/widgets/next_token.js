@@ -47,13 +47,14 @@ export default course({
     const svg = f.svg(), { t } = f, pieces = f.get("pieces");
     return (n, W) => {
       const row = 24, left = 96, right = 56, y = 24, room = W - left - right, rows = n.order.map((id, i) => ({ id, i, at: y + i * row }));
-      const most = Math.max(0.05, ...n.before, ...n.after), wide = (v) => Math.max(0.5, (room * v) / most).toFixed(1);
-      const g = layer(svg, "rows"), cut = (r) => n.after[r.i] === 0;
-      join(layer(g, "before"), "rect", rows, (r) => ({ x: left, y: r.at + 3, width: wide(n.before[r.i]), height: row - 6, class: "cw-before", fill: cut(r) ? f.hatch : "none" }));
-      join(layer(g, "after"), "rect", rows, (r) => ({ x: left, y: r.at + 6, width: cut(r) ? 0 : wide(n.after[r.i]), height: row - 12, class: "cw-fill attention" }));
+      const most = Math.max(0.05, ...n.before, ...n.after), wide = (v) => Math.max(0.5, (room * v) / most);
+      const g = layer(svg, "rows"), cut = (r) => n.after[r.i] === 0, outline = (r) => [left, r.at + 3, wide(n.before[r.i]), row - 6];
+      join(layer(g, "before"), "path", [rows.filter(cut), rows.filter((r) => !cut(r))], (list, i) => ({ d: boxes(list.map(outline)), class: "cw-before", fill: i ? "none" : f.hatch }));
+      const bar = (r) => [left, r.at + 6, cut(r) ? 0 : wide(n.after[r.i]), row - 12];
+      join(layer(g, "after"), "path", [0], () => ({ d: boxes(rows.map(bar)), class: "cw-fill attention" }));
       const words = rows.flatMap((r) => [
         { x: left - 8, y: r.at + 16, "text-anchor": "end", class: cut(r) ? "cw-small" : "", text: pieces[r.id] },
-        { x: left + Math.max(+wide(n.before[r.i]), +wide(n.after[r.i])) + 7, y: r.at + 16, "text-anchor": "start", class: "cw-small", text: cut(r) ? t("cut") : fixed(n.after[r.i], 3) },
+        { x: left + Math.max(wide(n.before[r.i]), wide(n.after[r.i])) + 7, y: r.at + 16, "text-anchor": "start", class: "cw-small", text: cut(r) ? t("cut") : fixed(n.after[r.i], 3) },
       ]);
       join(layer(g, "words"), "text", [{ x: 0, y: 13, class: "cw-label", "text-anchor": "start", text: t("candidates") }, ...words], (a) => a);
       const height = y + rows.length * row + 2;

@@ -56,10 +56,10 @@ export default course({
         X: { range: [64, 12288], ticks: W < 520 ? [64, 768, 12288] : [64, 256, 768, 3072, 12288], log: true, text: (v) => fixed(v, 0, true) },
         Y: { range: [0, 1], ticks: [0, 1 / 3, 2 / 3, 1], text: (v) => ["0", "⅓", "⅔", "1"][Math.round(v * 3)] },
       });
-      const all = WIDTHS.map((c) => [c, shares(counts([c, ...shape.slice(1)]))]);
+      const others = shape.slice(1).join(), all = stale(p.g, "widths", others) ? (p.widths = WIDTHS.map((c) => [c, shares(counts([c, ...shape.slice(1)]))])) : p.widths;
       join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${p.sx(shape[0]).toFixed(1)} ${y}V${y + height}`, class: "cw-line guide" }));
       const lines = [["feed_forward", ""], ["attention", "attention"], ["embedding", "average"]];
-      for (const [name, kind] of lines) curve(p, name, all.map(([c, s]) => [c, s[name]]), kind);
+      for (const [name, kind] of lines) curve(p, name, () => all.map(([c, s]) => [c, s[name]]), kind, others);
       join(layer(p.g, "dots"), "circle", lines, ([name, kind]) => ({ cx: p.sx(shape[0]).toFixed(1), cy: p.sy(n.share[name]).toFixed(1), r: 4.5, class: `cw-fill ${kind || "ink"}` }));
       join(layer(p.g, "names"), "text", lines, ([name, kind]) => ({ x: W - 90, y: p.sy(all.at(-1)[1][name]) + 4, class: `cw-label ${kind}`, text: t(name) }));
       attributes(svg, { width: W, height: y + height + 24, viewBox: `0 0 ${W} ${y + height + 24}` });

@@ -36,10 +36,10 @@ export default course({
     return (n, W) => {
       const { L, S, row } = tensors(f.get), a = f.get("adjective"), b = f.get("against"), words = f.get("sentences")[a], step = W / S, high = 96, gap = 40;
       for (let l = 0; l < L; l++) {
-        const y = 26 + l * (high + gap), g = layer(svg, `block-${l}`), top = (v) => y + high * (1 - v), x = (i, s) => (step * (i + s)).toFixed(1);
+        const y = 26 + l * (high + gap), g = layer(svg, `block-${l}`), top = (v) => y + high * (1 - v), all = (of, s) => boxes(row(of, l).map((v, i) => [step * (i + s), top(v), step * (1 - 2 * s), high * v]));
         join(layer(g, "base"), "path", [0], () => ({ d: `M0 ${y + high}H${W}M0 ${y}H${W}`, class: "cw-grid" }));
-        join(layer(g, "now"), "rect", row(a, l), (v, i) => ({ x: x(i, 0.16), width: (step * 0.68).toFixed(1), y: top(v).toFixed(1), height: (high * v).toFixed(1), class: "cw-fill attention" }));
-        join(layer(g, "then"), "rect", row(b, l), (v, i) => ({ x: x(i, 0.08), width: (step * 0.84).toFixed(1), y: top(v).toFixed(1), height: (high * v).toFixed(1), class: "cw-outline" }));
+        join(layer(g, "now"), "path", [0], () => ({ d: all(a, 0.16), class: "cw-fill attention" }));
+        join(layer(g, "then"), "path", [0], () => ({ d: all(b, 0.08), class: "cw-outline" }));
         join(layer(g, "name"), "text", [0], () => ({ x: 0, y: y - 8, class: "cw-label", text: t("block", { number: l + 1 }) }));
       }
       const y = 26 + L * (high + gap) - gap + 12, differs = (i) => words[i] !== f.get("sentences")[b][i];

@@ -31,8 +31,8 @@ export default course({
       const cap = (v) => Math.min(1e8, Math.max(0.1, v));
       join(layer(p.g, "cards"), "path", CARDS, (gb) => ({ d: `M${x} ${p.sy(gb * 1024).toFixed(1)}H${W - end}`, class: "cw-line card" }));
       join(layer(p.g, "card-names"), "text", CARDS, (gb, i) => ({ x: x + 6 + i * 52, y: p.sy(gb * 1024) - 5, class: "cw-small", text: t("card", { gb }) }));
-      curve(p, "both", LENGTHS.map((v) => [v, memory(v, dtype).both]).filter(([, m]) => m <= 1e8 && m >= 0.1), "attention");
-      curve(p, "tiles", LENGTHS.map((v) => [v, cap(memory(v, dtype).tiles)]), "average");
+      curve(p, "both", () => LENGTHS.map((v) => [v, memory(v, dtype).both]).filter(([, m]) => m <= 1e8 && m >= 0.1), "attention", dtype);
+      curve(p, "tiles", () => LENGTHS.map((v) => [v, cap(memory(v, dtype).tiles)]), "average", dtype);
       const here = p.sx(n.n).toFixed(1);
       join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${here} ${y}V${y + height}`, class: "cw-line guide" }));
       const dots = [[n.both, "attention"], [n.tiles, "average"]];

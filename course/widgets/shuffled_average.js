@@ -35,7 +35,7 @@ export default course({
       });
       join(layer(p0.g, "words"), "text", [label(0, 13, t("window"), "cw-label"), ...names], (a) => a);
       const base = row.y + 12 + row.h, high = (w) => (row.h * w) / Math.max(...n.weights);
-      join(layer(p0.g, "bars"), "rect", n.weights, (w, i) => ({ x: (step * i + step * 0.15).toFixed(1), width: (step * 0.7).toFixed(1), y: (base - high(w)).toFixed(1), height: high(w).toFixed(1), class: "cw-fill attention" }));
+      join(layer(p0.g, "bars"), "path", [0], () => ({ d: boxes(n.weights.map((w, i) => [step * (i + 0.15), base - high(w), step * 0.7, high(w)])), class: "cw-fill attention" }));
       const even = (base - high(1 / T)).toFixed(1);
       join(layer(p0.g, "even"), "path", [0], () => ({ d: `M0 ${even}H${W}`, class: "cw-line average" }));
       join(layer(p0.g, "note"), "text", [label(0, base + 17, t("weights"))], (a) => a);
