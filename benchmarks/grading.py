@@ -6,7 +6,6 @@ rights, in a new kernel each time.
 
 from __future__ import annotations
 
-import os
 import shutil
 from functools import partial
 from pathlib import Path
@@ -16,12 +15,13 @@ from benchmarks.comparison import ROOT, CannotMeasure, Comparison, Context
 from benchmarks.measure import summary
 from benchmarks.results import Goal, Row
 from benchmarks.watch import watch
+from course.parallel import available_cores
 
 SIDES = {"course, 2 workers": 2, "course, 1 worker": 1, "nbgrader autograde": 0}
 
 
 def grade(folder: Path, workers: int, learners: int) -> list[float]:
-    """Submissions a minute and peak memory of one grading, in a fresh copy of the class.
+    """Submissions a minute, peak memory, points and busy cores of one grading, in a fresh copy.
 
     Raises:
         RuntimeError: not everybody has a grade.
@@ -36,7 +36,22 @@ def grade(folder: Path, workers: int, learners: int) -> list[float]:
     points = classes.points(room)
     if len(points) != learners or len(set(points.values())) != 1 or not min(points.values()):
         raise RuntimeError(f"{' '.join(command)}: {learners} equal answers were graded {points}")
-    return [learners / taken.seconds * 60, taken.peak_mb, min(points.values())]
+    busy = taken.cpu_seconds / taken.seconds
+    return [learners / taken.seconds * 60, taken.peak_mb, min(points.values()), busy]
+
+
+def second_worker(medians: dict[str, float], busy: dict[str, float]) -> Goal:
+    """What a second worker gains, of what the cores that the first left idle allow."""
+    cores = available_cores()
+    gain = medians["course, 2 workers"] / medians["course, 1 worker"]
+    room = min(2.0, max(1.0, cores / busy["course, 1 worker"]))
+    return Goal(
+        f"a second worker's gain ({gain:.2f} ×), of what {cores} cores leave it ({room:.2f} ×)",
+        100 * gain / room,
+        at_least=90.0,
+        unit="%",
+        why="starting it takes as long as grading several submissions: it pays in a larger class",
+    )
 
 
 def run(context: Context) -> list[Row]:
@@ -70,12 +85,16 @@ def run(context: Context) -> list[Row]:
                     unit="×",
                     why=f"a submission takes {60 / medians[name]:.1f} s of ours and "
                     f"{60 / medians['nbgrader autograde']:.1f} s of nbgrader's, on "
-                    f"{os.cpu_count()} cores; both run the same tests",
+                    f"{available_cores()} cores; both run the same tests",
                 )
             )
-    memory = {f"{name}: peak MiB": max(v[1] for v in values) for name, values in taken.items()}
+    busy = {name: summary([v[3] for v in values]).median for name, values in taken.items()}
+    if "course, 2 workers" in medians:
+        goals.append(second_worker(medians, busy))
+    details = {f"{name}: peak MiB": max(v[1] for v in values) for name, values in taken.items()}
+    details |= {f"{name}: cores busy": cores for name, cores in busy.items()}
     work = f"{learners} submissions of {classes.ASSIGNMENT}"
-    return [Row(work, "submissions a minute", rates, goals, memory, better="higher")]
+    return [Row(work, "submissions a minute", rates, goals, details, better="higher")]
 
 
 COMPARISON = Comparison(

@@ -1,8 +1,9 @@
-"""Running a command and watching how much memory it and its children hold at their peak."""
+"""Running a command and watching what it and its children take: time, cores, memory."""
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,15 +16,18 @@ from pathlib import Path
 
 import psutil
 
-EVERY = 0.1  # seconds between two looks: looking costs time that is being measured
+EVERY = 0.1  # seconds between two looks
+SHARE = 20  # but of the time at most a twentieth: looking takes from what is being measured
 
 
 @dataclass(frozen=True)
 class Watched:
-    """What a command took: ``peak_mb`` over all its processes at one moment, wall ``seconds``."""
+    """What a command took: ``peak_mb`` over all its processes at one moment, wall ``seconds``,
+    and ``cpu_seconds`` of all its processes together."""
 
     peak_mb: float
     seconds: float
+    cpu_seconds: float
 
 
 def held_mb(process: psutil.Process) -> float:
@@ -49,6 +53,12 @@ def tree_mb(pid: int) -> float:
         return 0.0
 
 
+def children_seconds() -> float:
+    """Computing time of every child that has ended so far, theirs included, in seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def watch(
     command: Sequence[str], folder: Path, environment: dict[str, str] | None = None
 ) -> Watched:
@@ -60,6 +70,7 @@ def watch(
     # This environment's programs first: nbgrader calls alembic, the book's build calls node.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     with tempfile.TemporaryFile() as said:
+        before = children_seconds()
         start = time.perf_counter()
         process = subprocess.Popen(
             list(command),
@@ -74,8 +85,11 @@ def watch(
 
         def look() -> None:
             nonlocal peak
-            while not over.wait(EVERY):
+            pause = EVERY
+            while not over.wait(pause):
+                looked = time.perf_counter()
                 peak = max(peak, tree_mb(process.pid))
+                pause = max(EVERY, SHARE * (time.perf_counter() - looked))
 
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()
@@ -94,4 +108,4 @@ def watch(
             said.seek(0)
             tail = said.read().decode("utf-8", "replace")[-1500:]
             raise RuntimeError(f"{' '.join(map(str, command[:6]))} … ended with {status}:\n{tail}")
-    return Watched(peak, seconds)
+    return Watched(peak, seconds, children_seconds() - before)

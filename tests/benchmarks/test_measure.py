@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
 from benchmarks import measure, report, results
+from benchmarks import watch as watching
 from benchmarks.comparison import Comparison, Context
 from benchmarks.results import Goal, Row
 from benchmarks.station import Station
@@ -128,3 +130,28 @@ def test_a_station_is_one_process_of_its_own():
 def test_a_side_that_fails_in_its_process_says_how():
     with pytest.raises(RuntimeError, match="this side cannot be made"), Station(broken):
         pass
+
+
+PARENT = """
+import subprocess, sys
+subprocess.run([sys.executable, "child.py"], check=True)
+"""
+CHILD = """
+import time
+held = bytearray(64 << 20)
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    held[::4096] = bytes(len(held) // 4096)
+"""
+
+
+def test_a_watched_command_counts_what_its_children_take(tmp_path):
+    (tmp_path / "child.py").write_text(CHILD, encoding="utf-8")
+    taken = watching.watch([sys.executable, "-c", PARENT], tmp_path)
+    assert taken.cpu_seconds >= 0.5
+    assert taken.seconds >= 0.5
+    assert taken.peak_mb >= 64
+    idle = watching.watch([sys.executable, "-c", "import time; time.sleep(0.3)"], tmp_path)
+    assert idle.cpu_seconds < taken.cpu_seconds
+    with pytest.raises(RuntimeError, match="ended with 3:\nno such"):
+        watching.watch([sys.executable, "-c", "print('no such'); raise SystemExit(3)"], tmp_path)
