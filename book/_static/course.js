@@ -32,8 +32,11 @@
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && contents.classList.contains("open")) { open(false); menu.focus(); }
     });
-    const here = contents.querySelector("[aria-current]");
-    if (here && here.offsetTop > contents.clientHeight * 0.7) contents.scrollTop = here.offsetTop - 120;
+    // once the page is laid out anyway
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      const here = contents.querySelector("[aria-current]");
+      if (here && here.offsetTop > contents.clientHeight * 0.7) contents.scrollTop = here.offsetTop - 120;
+    }));
   }
 
   // Copy buttons.

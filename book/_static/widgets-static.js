@@ -1,6 +1,7 @@
 // Brings the widgets of a built page to life: no kernel, no network, no dependencies.
 // A notebook's page carries the saved state of its widgets and, where each was shown, a view;
-// every state holds its own ES module (anywidget's `_esm`), which is imported from a blob.
+// every state holds its own ES module (anywidget's `_esm`), which is imported from a blob, or the
+// names of its parts, which the book keeps in scripts beside its pages.
 (() => {
   "use strict";
   const STATE = "application/vnd.jupyter.widget-state+json";
@@ -52,6 +53,9 @@
     return state;
   }
 
+  /** The text of `_esm` or `_css`. */
+  const code = (state, trait) => state[trait]?.parts?.map((name) => widgetParts[name][trait]).join("") ?? state[trait];
+
   const states = {}, started = {};
   for (const script of document.querySelectorAll(`script[type="${STATE}"]`)) {
     Object.assign(states, JSON.parse(script.textContent).state);
@@ -64,6 +68,8 @@
       if (!saved) throw new Error("its saved state is not in the page");
       const state = restore(saved);
       if (!state._esm) return null;
+      state._esm = code(state, "_esm");
+      state._css = code(state, "_css");
       const model = new Model(state);
       const kind = state._anywidget_id;
       if (state._css && !document.querySelector(`style[data-widget-css="${kind}"]`)) {
@@ -119,17 +125,23 @@
     }
     waiting.push([place, id]);
   }
-  // All widths are read before any height is set: the page is laid out once, not once a widget.
-  const widths = waiting.map(([place]) => place.clientWidth);
-  for (const [i, [place, id]] of waiting.entries()) {
+  // The book's pages say the heights themselves; elsewhere all widths are read before any is set.
+  const bare = waiting.filter(([place]) => !place.style.length);
+  const widths = bare.map(([place]) => place.clientWidth);
+  for (const [i, [place, id]] of bare.entries()) {
     const [narrow, wide] = states[id]?.state.reserve ?? [0, 0];
     place.style.minHeight = `${widths[i] < 520 ? narrow : wide}px`;
   }
 
-  // What the reader sees first, first; the rest when the browser has nothing else to do.
+  // What the reader sees first, first; the rest when the browser has nothing else to do. The observer
+  // knows what is seen once the page is laid out; asking earlier would lay it out one more time.
   const idle = window.requestIdleCallback ?? setTimeout;
-  const visible = ([place]) => place.getBoundingClientRect().top < innerHeight;
-  const later = waiting.filter((item) => !visible(item));
-  const next = () => later.length && idle(() => show(...later.shift()).then(next));
-  Promise.all(waiting.filter(visible).map((item) => show(...item))).then(next);
+  const first = new IntersectionObserver((places) => {
+    first.disconnect();
+    const seen = new Set(places.filter((one) => one.isIntersecting).map((one) => one.target));
+    const [now, later] = [true, false].map((yes) => waiting.filter(([place]) => seen.has(place) === yes));
+    const next = () => later.length && idle(() => show(...later.shift()).then(next));
+    Promise.all(now.map((item) => show(...item))).then(next);
+  });
+  for (const [place] of waiting) first.observe(place);
 })();

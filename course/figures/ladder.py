@@ -102,7 +102,10 @@ def draw_ladder(ax: Axes, rows: Sequence[RowSummary]) -> None:
         band = (row.mean - (row.sd or 0.0), row.mean + (row.sd or 0.0))
         ax.fill_betweenx([y - 0.28, y + 0.28], *band, color=LIGHT["attention"], alpha=BAND_OPACITY)
         ax.plot([row.mean], [y], marker="o", ms=5, color=LIGHT["attention"])
-        ax.annotate(f"{row.mean:.1f}", (row.mean, y), **_beside(LIGHT["attention"]))
+        # at the right of both marks, where the reference's would lie under the figure
+        reference = row.published or 0.0
+        right = reference if row.mean < reference < 1.5 * row.mean else row.mean
+        ax.annotate(f"{row.mean:.1f}", (right, y), **_beside(LIGHT["attention"]))
     ax.set_yticks(range(len(rows)), [SHORT[row.name] for row in rows])
     ax.set(xscale="log", ylim=(len(rows) - 0.5, -0.5), xlabel="held-out perplexity (log scale)")
     low, high = ax.get_xlim()

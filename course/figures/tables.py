@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 Cell = str | int | float
 # What a column of figures may hold besides digits: signs, spreads, units, and the lack of one.
-_FIGURE = re.compile(r"[\d\s.,±≈+−–%×e-]*(not yet measured|\(stale\)|inf|nan|)")
+_FIGURE = re.compile(r"[\d\s.,±≈+−–%×e-]*(not yet measured|out of memory|\(stale\)|inf|nan|)")
+
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 def _text(cell: Cell) -> str:
@@ -38,6 +40,7 @@ class Table:
         def cell(column: int, content: Cell, scope: str = "") -> str:
             align = "right" if right[column] else "left"
             text = html.escape(_text(content), quote=False)
+            text = _MINUS.sub("−", text) if right[column] else text
             # a heading that says nothing is none: a screen reader would announce it all the same
             tag, of = ("th", f' scope="{scope}"') if scope and text.strip() else ("td", "")
             return f'<{tag}{of} style="text-align:{align}">{text}</{tag}>'

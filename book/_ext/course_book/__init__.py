@@ -32,6 +32,7 @@ from course_book import (  # noqa: E402
     speed,
     swap,
     versions,
+    widget_code,
 )
 from course_book.formulas import Renderer  # noqa: E402
 from course_book.frontdoor import write_front_door  # noqa: E402
@@ -85,6 +86,7 @@ def _finished(app: Sphinx, exception: Exception | None) -> None:
     downloads.write_downloads(notebooks, root, out, app.config.course_book_address)
     if "book/flashcards" in env.found_docs:
         cards.write_deck(root / "book", out / "book" / cards.DECK)
+    widget_code.drop_unused(out)
     write_front_door(out, app.config.root_doc, app.config.html_title)
     write_single_page(out, [app.config.root_doc, *nav.docnames(app)], app.config.html_title)
 

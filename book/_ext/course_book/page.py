@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 from pathlib import Path
@@ -13,8 +14,10 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
-from course_book import code, exercise, keys, nav, pdf, places, svg, swap, texts
+from course_book import code, exercise, keys, nav, pdf, places, svg, swap, texts, widget_code
+from course_book.clean import STATE
 from course_book.downloads import Address, exercises
+from course_book.whole import whole
 
 logger = logging.getLogger(__name__)
 
@@ -129,6 +132,25 @@ def _own_assets(context: dict[str, Any], body: str) -> None:
     ]
 
 
+def _code_beside(app: Sphinx, context: dict[str, Any]) -> None:
+    """The widgets' code out of the page's state, into scripts that all pages share."""
+    scripts: list[Any] = []
+    for one in context["script_files"]:
+        attributes = getattr(one, "attributes", {})
+        if attributes.get("type") == STATE:
+            saved = json.loads(attributes["body"])
+            states, parts = widget_code.taken_out(saved["state"], widget_code.files())
+            beside = widget_code.write(parts, Path(app.outdir))
+            body = json.dumps({**saved, "state": states}, ensure_ascii=False, separators=(",", ":"))
+            # a script's element ends at the first "</", whatever stands around it
+            attributes = {**attributes, "body": body.replace("</", "<\\/")}
+            one = type(one)(one.filename, priority=one.priority, **attributes)
+            # before the loader, which looks for them; all are deferred, in this order
+            scripts += [type(one)(path, defer="defer") for path in beside]
+        scripts.append(one)
+    context["script_files"] = scripts
+
+
 def with_code(text: str) -> str:
     """A sentence as HTML, what stands in backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
@@ -207,7 +229,7 @@ def finish_body(app: Sphinx, pagename: str, body: str) -> str:
             location=pagename,
             type="course_book",
         )
-    return code.colour_names(body)
+    return code.colour_names(whole(body))
 
 
 def context(
@@ -222,6 +244,7 @@ def context(
     if doctree is not None:
         body = context["body"] = finish_body(app, pagename, body)
     _own_assets(context, body)
+    _code_beside(app, context)
     metadata = app.env.metadata.get(pagename, {})
     context.update(
         book_title=app.config.html_title,

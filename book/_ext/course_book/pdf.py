@@ -53,7 +53,7 @@ def print_book(html: Path) -> Path:
             page.goto((html.parent / PAGE).as_uri(), wait_until="load", timeout=240_000)
             page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             # a widget's place keeps a height of its own until the widget is drawn
-            drawn = "[...document.querySelectorAll('.widget-place')].every(p => !p.style.minHeight)"
+            drawn = "!document.querySelector('.widget-place[style]')"
             page.wait_for_function(drawn, timeout=240_000)
             page.wait_for_timeout(1000)
             page.pdf(

@@ -18,7 +18,9 @@ COVER = "A transformer, derived from a causal average, one tested step at a time
 _ARTICLE = re.compile(r"<article>(.*)</article>", re.DOTALL)
 _STYLES = re.compile(r'<link rel="stylesheet"[^>]*>')
 _STATES = re.compile(r"<script[^>]*widget-state\+json[^>]*>.*?</script>", re.DOTALL)
-_WIDGETS = re.compile(r"<script[^>]*widgets-static[^>]*></script>")
+# the loader, and the widgets' code, which has to be there first
+_LOADER = re.compile(r"<script[^>]*widgets-static[^>]*></script>")
+_CODE = re.compile(r"<script[^>]*_static/widgets/[^>]*></script>")
 
 
 def slug(docname: str) -> str:
@@ -83,7 +85,8 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
     pages = set(docnames)
     bodies = [article(text, name, pages) for name, text in texts.items()]
     styles = dict.fromkeys(s for text in texts.values() for s in _STYLES.findall(text))
-    scripts = dict.fromkeys(s for text in texts.values() for s in _WIDGETS.findall(text))
+    kinds = (_CODE, _LOADER)
+    scripts = dict.fromkeys(s for k in kinds for text in texts.values() for s in k.findall(text))
     states = [s for text in texts.values() for s in _STATES.findall(text)]
     name = html.escape(title)
     target = out.parent / PAGE
