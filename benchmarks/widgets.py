@@ -1,9 +1,17 @@
 """From a reader's input to the painted frame, for every widget, in Chromium.
 
 Every control of the widget is worked: sliders through their whole length, every choice, every
-button. One sample is the time of the event's handler and of the frame it asked for: the drawing,
-style, layout and paint, until the main thread has handed the frame over. The wait for the screen's
-next refresh is not the widget's and is left out.
+button. One sample is the time of the event's handler and of the frame that follows: the drawing,
+style, layout and paint of the picture and of the control itself, what the page's own scripts do
+about them, until the main thread has handed the frame over. All of it is timed inside the page, so
+nothing of the driver's is in it.
+
+An input is sent as a reader's is: between two frames, in a task of its own, so that one frame shows
+both the moved control and the new picture (sent from inside a frame, the control would be painted
+by that frame, whose time nobody takes); and not before a screen of 60 Hz has shown the last answer,
+so that no sample pays for painting the one before it. The first comes a second after the widget
+stands: nobody moves what they have not seen. The wait for the screen's next refresh is not the
+widget's and is left out.
 """
 
 from __future__ import annotations
@@ -20,11 +28,11 @@ from benchmarks.results import Goal, Row
 LIMIT = 8.0  # ms; a screen of 60 Hz shows a frame every 16.7
 SAMPLES = r"""
 async ([root, positions]) => {
-  const frame = () => new Promise((r) => requestAnimationFrame(r));
+  const pause = (ms) => new Promise((r) => setTimeout(r, ms));
   const samples = [];
+  await pause(1000);
   const one = async (act) => {
-    await frame();
-    await frame();
+    await pause(1000 / 60);
     let began = 0;
     const painted = new Promise((resolve) => {
       requestAnimationFrame(() => (began = performance.now()));  // before the widget's own drawing

@@ -295,11 +295,11 @@ const course = (spec) => ({
       return () => root.remove();
     }
 
-    f.svg = (name, label) => {
+    f.svg = function (name, label) {
       const hatch = h("pattern", { id: `${id}-hatch`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, h("line", { x1: 0, y1: 0, x2: 0, y2: 6, class: "cw-hatch" }));
       const svg = h("svg", { class: `cw-svg ${name ?? ""}`, role: "img", "aria-label": label ?? t("picture") }, h("defs", {}, hatch));
-      svg._f = f;
-      picture.append(svg);
+      svg._f = this;
+      this.picture.append(svg);
       return svg;
     };
     f.picture = picture;
@@ -354,8 +354,29 @@ const course = (spec) => ({
       }
       width = picture.clientWidth;
       draw();
+      if (globalThis.requestIdleCallback && list.length) requestIdleCallback(rehearse);
     };
     f.draw = draw; // for benchmarks: draw now
+    // A reader's first move finds the code compiled: while the browser is idle, and until the reader
+    // touches the widget, a copy that is in no page is moved through the states of the controls.
+    const rehearse = () => {
+      const moved = {}, copy = { ...f, picture: h("div"), get: (trait) => moved[trait] ?? get(trait), set: () => {} };
+      const wanted = spec.controls?.(copy.get, t, copy) ?? [], shows = wanted.map((c) => control(copy, c).show), show = spec.picture(copy);
+      const states = rehearsal(wanted);
+      const step = (idle) => {
+        while (alive && root.dataset.ready === "yes" && width && idle.timeRemaining() > 3) {
+          const { done, value } = states.next();
+          if (done) return (f.rehearsed = true);
+          Object.assign(moved, value);
+          const n = spec.numbers(copy.get);
+          for (const each of shows) each();
+          show(n, width);
+          t(n.say ? `readout_${n.say}` : "readout", n);
+        }
+        if (alive && root.dataset.ready === "yes") requestIdleCallback(step);
+      };
+      requestIdleCallback(step);
+    };
     model.on("change", changed);
     // The width is read where the page is laid out already, never while drawing.
     const watcher = new ResizeObserver(() => {
@@ -384,6 +405,24 @@ const course = (spec) => ({
     };
   },
 });
+
+/** The states in which a widget is rehearsed: each control by itself through some of its values. */
+function* rehearsal(controls, rounds = 2, steps = 8) {
+  for (let round = 0; round < rounds; round++) {
+    for (const c of controls) {
+      if (!c.trait || c.put) continue;
+      const of = (x) => (typeof x === "function" ? x() : x), values = of(c.values);
+      if (c.kind === "check") yield* [true, false].map((v) => ({ [c.trait]: v }));
+      if (c.kind === "choice" || c.kind === "select") yield* of(c.options).map(([v]) => ({ [c.trait]: v }));
+      if (c.kind !== "range") continue;
+      const min = values ? 0 : c.min, max = values ? values.length - 1 : of(c.max), grain = values ? 1 : c.step ?? 1;
+      for (let i = 0; i <= steps; i++) {
+        const at = min + grain * Math.round(((max - min) * i) / steps / grain);
+        yield { [c.trait]: values ? values[at] : at };
+      }
+    }
+  }
+}
 
 function drawTable(table, rows, n) {
   if (table._count !== rows.length) {

@@ -7,12 +7,14 @@
 function pixels(svg, name, { x, y, w, h: height, rows, cols }, amounts) {
   const maps = (svg._maps ??= {}), canvas = (maps[name] ??= h("canvas", { class: "cw-map", "aria-hidden": "true" }));
   if (!canvas.parentNode) svg.before(canvas);
+  const empty = amounts.every((v) => v === 0);
+  attributes(canvas, { hidden: empty }); // a map of numbers only
+  if (empty) return;
   attributes(canvas, { width: cols, height: rows, style: `left:${x}px;top:${y}px;width:${cols * w}px;height:${rows * height}px` });
   // Read back never, drawn by the processor always: a map is too small to be worth a trip to the GPU.
   const c = (canvas._context ??= canvas.getContext("2d", { willReadFrequently: true }));
   const image = c.createImageData(cols, rows);
   for (let i = 0; i < amounts.length; i++) image.data[4 * i + 3] = Math.round(255 * Math.max(0, Math.min(1, amounts[i])));
-  c.globalCompositeOperation = "copy";
   c.putImageData(image, 0, 0);
   c.globalCompositeOperation = "source-in";
   c.fillStyle = svg._f.colour("attention");
@@ -58,9 +60,10 @@ function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabel
   if (mark.col !== undefined) marks.push({ x: x + mark.col * w - 1, y: y - 1, width: w + 2, height: rows * h0 + 2, class: "cw-mark" });
   join(layer(g, "marks"), "rect", marks, same);
   for (const [i, label] of (rowLabels ?? []).entries()) {
-    words.push({ x: x - 6, y: y + i * h0 + h0 / 2 + 4, "text-anchor": "end", class: `cw-small ${rowKind}`, text: label });
+    if (label) words.push({ x: x - 6, y: y + i * h0 + h0 / 2 + 4, "text-anchor": "end", class: `cw-small ${rowKind}`, text: label });
   }
   for (const [j, label] of (colLabels ?? []).entries()) {
+    if (!label) continue;
     const cx = x + j * w + w / 2;
     words.push(slant
       ? { x: cx + 3, y: y - 5, "text-anchor": "start", transform: `rotate(-55 ${cx + 3} ${y - 5})`, class: `cw-small ${colKind}`, text: label }

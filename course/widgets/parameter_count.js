@@ -56,7 +56,7 @@ export default course({
         X: { range: [64, 12288], ticks: W < 520 ? [64, 768, 12288] : [64, 256, 768, 3072, 12288], log: true, text: (v) => fixed(v, 0, true) },
         Y: { range: [0, 1], ticks: [0, 1 / 3, 2 / 3, 1], text: (v) => ["0", "⅓", "⅔", "1"][Math.round(v * 3)] },
       });
-      const others = shape.slice(1).join(), all = stale(p.g, "widths", others) ? (p.widths = WIDTHS.map((c) => [c, shares(counts([c, ...shape.slice(1)]))])) : p.widths;
+      const others = shape.slice(1).join(), all = stale(g, "widths", others) ? (g._all = WIDTHS.map((c) => [c, shares(counts([c, ...shape.slice(1)]))])) : g._all;
       join(layer(p.g, "guide"), "path", [0], () => ({ d: `M${p.sx(shape[0]).toFixed(1)} ${y}V${y + height}`, class: "cw-line guide" }));
       const lines = [["feed_forward", ""], ["attention", "attention"], ["embedding", "average"]];
       for (const [name, kind] of lines) curve(p, name, () => all.map(([c, s]) => [c, s[name]]), kind, others);
