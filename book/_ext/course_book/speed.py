@@ -11,6 +11,7 @@ has never been measured says so, and with which command it would be.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 NEVER = "not yet measured"
+# a figure and its unit stay on one line
+_UNIT = re.compile(r"(?<=\d) (?=[×%]|(?:ms|s|KiB|MiB|MB|points)\b)")
 
 
 def cell(text: str) -> nodes.entry:
     """A cell of a table."""
-    return nodes.entry("", nodes.paragraph(text, text))
+    return nodes.entry("", paragraph(_UNIT.sub("\N{NO-BREAK SPACE}", text)))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
@@ -37,7 +40,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
 
 
 def paragraph(text: str) -> nodes.paragraph:
-    return nodes.paragraph(text, text)
+    """A sentence, what stands in backticks as code."""
+    made = nodes.paragraph(text, "")
+    for i, part in enumerate(text.split("`")):
+        made += nodes.literal(part, part) if i % 2 else nodes.Text(part)
+    return made
 
 
 def sides(rows: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str, str, str]]:
@@ -110,7 +117,9 @@ class CourseSpeed(SphinxDirective):
             return section
         section += paragraph(f"Against {result['against']}.")
         section += table(("work", "side", "median", "times ours"), sides(result["rows"]))
-        section += [paragraph(text) for text in remarks(result)]
+        items = [nodes.list_item("", paragraph(text)) for text in remarks(result)]
+        if items:
+            section += nodes.bullet_list("", *items)
         section += paragraph(f"Taken {report.machine(result)}.")
         return section
 
