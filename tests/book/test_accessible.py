@@ -72,3 +72,14 @@ def test_every_page_is_light_and_stands_still(browser: Any, site: str, names: li
             if shift > 0.05:
                 moving.append(f"{name}: layout shift {shift:.3f}")
     assert not heavy + moving, "\n".join(heavy + moving)
+
+
+def test_no_page_is_wider_than_a_small_phone(browser: Any, site: str, names: list[str]) -> None:
+    wide = {}
+    with Page(browser, viewport={"width": 360, "height": 740}) as tab:
+        for name in names:
+            weight.open_alive(tab.page, f"{site}/{name}")
+            width = tab.page.evaluate("document.documentElement.scrollWidth")
+            if width > 360:
+                wide[name] = width
+    assert wide == {}
