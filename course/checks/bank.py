@@ -12,19 +12,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import multiprocessing
 import re
 import secrets
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import course
 from course.checks import registry
+from course.parallel import executor
 
 OWN_SENTENCE_SHARE = 0.9  # of the wrong answers, at least, are told their own mistake
 
@@ -154,7 +153,7 @@ def run(
         return [_work(task) for task in tasks]
     # Long ones first, so that no process is left with one at the end.
     order = sorted(range(len(tasks)), key=lambda i: -len(tasks[i][1]))
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with executor(jobs) as pool:
         done = list(pool.map(_work, [tasks[i] for i in order], chunksize=4))
     return [done[order.index(i)] for i in range(len(tasks))]
 

@@ -160,7 +160,7 @@ def make(
 
 def sizes(t: Trial) -> list[int]:
     """Constructor arguments, no two alike."""
-    C, H = t.pick([(8, 2), (10, 2), (10, 5), (12, 2)])
+    C, H = t.pick([(10, 2), (10, 5), (12, 2), (14, 2)])
     return [C, H, CONTEXT]
 
 

@@ -25,7 +25,7 @@ def _mask(t: Trial, B: int, S: int) -> Tensor:
 
 
 def _sizes(t: Trial) -> tuple[int, int]:
-    C, H = t.pick([(8, 2), (10, 2), (10, 5), (12, 2)])
+    C, H = t.pick([(10, 2), (10, 5), (12, 2), (14, 2)])
     return C, H
 
 
@@ -130,7 +130,7 @@ def _cross_clean(t: Trial) -> None:
 
 @encoder_decoder.diagnosis(CROSS)
 def _cross_faults(t: Trial, failed: set[str]) -> list[Finding]:
-    C, H = t.pick([(8, 2), (10, 2), (12, 2)])
+    C, H = t.pick([(10, 2), (12, 2), (14, 2)])
     target = build(t, CROSS, [C, H])
     if sum(p.numel() for _, p in target.parameters) < 2 * C * C:
         return [encoder_decoder.finding("not-registered")]

@@ -46,9 +46,37 @@ def continued(
     return idx
 
 
+CROPS: dict[str, Read] = {
+    "no-crop": lambda x, c: x,
+    "keeps-the-first": lambda x, c: x[:, :c],
+    "crops-too-much": lambda x, c: x[:, -c + 1 :],
+    "last-token-only": lambda x, c: x[:, -1:],
+}
+POSITIONS = {"wrong-position": 0, "wrong-position#1": -2}
+
+
+def _faulty(table: Tensor, decay: float, idx: Tensor, n: int, context: int) -> dict[str, Tensor]:
+    """What the greedy loop gives with each fault in what is read or where."""
+    crops = {name: continued(table, decay, idx, n, context, crop=c) for name, c in CROPS.items()}
+    places = {name: continued(table, decay, idx, n, context, at=i) for name, i in POSITIONS.items()}
+    return crops | places
+
+
 def _world(t: Trial, B: int, T: int, V: int = 9) -> tuple[Tensor, float, Tensor]:
     table = t.normal(V, V, sd=2.0)
     return table, 0.8, torch.randint(0, V, (B, T), generator=t.rng)
+
+
+def _telling_world(t: Trial, B: int, T: int, n: int, context: int) -> tuple[Tensor, float, Tensor]:
+    """One in which every fault shows, and each another way: a loop that repeats one token of its
+    own accord would hide what it reads."""
+    for _ in range(1000):
+        table, decay, idx = _world(t, B, T)
+        texts = [continued(table, decay, idx, n, context)]
+        texts += _faulty(table, decay, idx, n, context).values()
+        if len({tuple(text.flatten().tolist()) for text in texts}) == len(texts):
+            return table, decay, idx
+    raise AssertionError("no world in 1000 tells the faults apart")
 
 
 def _run(
@@ -119,7 +147,7 @@ def _generate_greedy(t: Trial) -> None:
     "generate-crop", 2, "The model reads the last context_length tokens, and never more", GENERATE
 )
 def _generate_crop(t: Trial) -> None:
-    table, decay, idx = _world(t, 2, 6)
+    table, decay, idx = _telling_world(t, 2, 6, 9, 4)
     reply = _run(t, table, decay, idx, 9, 4, limit=4, temperature=0.0)
     out = t.tensor(_text(t, reply), (2, 15), "with context_length = 4 and 6 + 9 tokens the result")
     t.expect(
@@ -183,7 +211,7 @@ def _generate_mode(t: Trial) -> None:
 
 @gpt.diagnosis(GENERATE)
 def _generate_faults(t: Trial, failed: set[str]) -> list[Finding]:
-    table, decay, idx = _world(t, 3, 6)
+    table, decay, idx = _telling_world(t, 3, 6, 7, 4)
     free = _run(t, table, decay, idx, 7, 4, temperature=0.0)
     if "error" in free:
         return []
@@ -191,12 +219,7 @@ def _generate_faults(t: Trial, failed: set[str]) -> list[Finding]:
     strict = _run(t, table, decay, idx, 7, 4, limit=4, temperature=0.0)
     right = continued(table, decay, idx, 7, 4)
     names: dict[str, Tensor] = {
-        "no-crop": continued(table, decay, idx, 7, 4, crop=lambda x, c: x),
-        "keeps-the-first": continued(table, decay, idx, 7, 4, crop=lambda x, c: x[:, :c]),
-        "crops-too-much": continued(table, decay, idx, 7, 4, crop=lambda x, c: x[:, -c + 1 :]),
-        "last-token-only": continued(table, decay, idx, 7, 4, crop=lambda x, c: x[:, -1:]),
-        "wrong-position": continued(table, decay, idx, 7, 4, at=0),
-        "wrong-position#1": continued(table, decay, idx, 7, 4, at=-2),
+        **_faulty(table, decay, idx, 7, 4),
         "only-new-tokens": right[:, 6:],
         "one-too-many": continued(table, decay, idx, 8, 4),
         "one-too-few": right[:, :-1],

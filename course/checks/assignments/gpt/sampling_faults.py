@@ -128,12 +128,13 @@ def _sample_faults(t: Trial, failed: set[str]) -> list[Finding]:
             seen.append((logits, T, k, p, frequencies(t, logits, options)))
         except Exception:  # one case that raises or has a wrong shape; the others tell
             continue
+    fitting: dict[str, float] = {}  # name → how far the draws are from it; two can be alike
     for name, draw in DRAWN.items():
         expected = [(draw(lg, T, k, p), distribution(lg, T, k, p), f) for lg, T, k, p, f in seen]
         differs = any(not agree(e, r, 1e-3) for e, r, _ in expected)
         if differs and all(drawn_from(f, e) for e, _, f in expected):
-            return [gpt.finding(name.split("#")[0])]
-    return []
+            fitting[name] = sum(float((f - e).square().sum()) for e, _, f in expected)
+    return [gpt.finding(min(fitting, key=fitting.__getitem__).split("#")[0])] if fitting else []
 
 
 def _sample_plain_faults(t: Trial) -> list[str]:

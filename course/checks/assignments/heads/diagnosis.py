@@ -45,7 +45,7 @@ def _faults(t: Trial, failed: set[str]) -> list[Finding]:
 
 
 def _built(t: Trial) -> tuple[Target, list[int], Tensor, Tensor]:
-    C, H = t.pick([(8, 2), (10, 2), (14, 2)])
+    C, H = t.pick([(10, 2), (12, 2), (14, 2)])
     args = [C, H, CONTEXT]
     target = build(t, CLS, args)
     x = t.normal(3, 5, C)

@@ -18,8 +18,8 @@ CONTEXT = 12
 
 
 def sizes(t: Trial) -> tuple[list[int], int]:
-    """d_model and n_heads, d_head differing from both."""
-    C, H = t.pick([(8, 2), (10, 2), (10, 5), (8, 4), (14, 2)])
+    """d_model and n_heads; neither is d_head or its root, nor are their roots."""
+    C, H = t.pick([(10, 2), (10, 5), (12, 4), (14, 2), (15, 3)])
     return [C, H, CONTEXT], C
 
 
