@@ -17,6 +17,7 @@ widget's and is left out.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,10 @@ def run(context: Context) -> list[Row]:
             for case in cases
         }
         values = context.interleave(sides)
-    return [_row(case, values[case.slug], found[case.slug][-1]) for case in cases]
+    return [
+        _row(title, values[case.slug], found[case.slug][-1])
+        for title, case in zip(titles(cases), cases, strict=True)
+    ]
 
 
 def _round(found: list[list[float]], browser: Any, site: str, case: Any, positions: int) -> float:
@@ -120,15 +124,24 @@ def _round(found: list[list[float]], browser: Any, site: str, case: Any, positio
     return percentile(found[-1], 95)
 
 
-def _row(case: Any, values: list[float], last: list[float]) -> Row:
+def titles(cases: Sequence[Any]) -> list[str]:
+    """The widgets' names; one that is shown in several states is numbered."""
+    names = [case.name for case in cases]
+    many = {name for name in names if names.count(name) > 1}
+    return [
+        f"{name}, state {names[: i + 1].count(name)}" if name in many else name
+        for i, name in enumerate(names)
+    ]
+
+
+def _row(title: str, values: list[float], last: list[float]) -> Row:
     middle = summary(last).median
     goal = Goal(
         "95th percentile", summary(values).median, below=LIMIT, unit="ms",
         why=f"half of its inputs take up to {middle:.1f} ms, the slowest {max(last):.1f} ms",
     )  # fmt: skip
     details = {"ms, median of the last round": middle, "inputs a round": float(len(last))}
-    what = case.code if len(case.code) < 60 else f"{case.name}(…)"
-    return Row(what, "ms, 95th percentile", {"course": values}, [goal], details)
+    return Row(title, "ms, 95th percentile", {"course": values}, [goal], details)
 
 
 COMPARISON = Comparison(
