@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -53,10 +53,21 @@ def tree_mb(pid: int) -> float:
         return 0.0
 
 
-def children_seconds() -> float:
-    """Computing time of every child that has ended so far, theirs included, in seconds."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def tree_seconds(pid: int) -> float:
+    """Computing time of a process and of all it started, ended ones included, in seconds.
+
+    What a process has waited for counts with it. A sandbox waits for nobody, so the sum falls when
+    one ends: the largest sum seen is what was used.
+    """
+    total = 0.0
+    try:
+        root = psutil.Process(pid)
+        for process in [root, *root.children(recursive=True)]:
+            with contextlib.suppress(psutil.Error):
+                total += sum(process.cpu_times()[:4])
+    except psutil.Error:
+        pass
+    return total
 
 
 def watch(
@@ -70,7 +81,6 @@ def watch(
     # This environment's programs first: nbgrader calls alembic, the book's build calls node.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     with tempfile.TemporaryFile() as said:
-        before = children_seconds()
         start = time.perf_counter()
         process = subprocess.Popen(
             list(command),
@@ -81,15 +91,17 @@ def watch(
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-        peak, over = 0.0, threading.Event()
+        peak, used, over = 0.0, 0.0, threading.Event()
 
         def look() -> None:
-            nonlocal peak
-            pause = EVERY
-            while not over.wait(pause):
-                looked = time.perf_counter()
-                peak = max(peak, tree_mb(process.pid))
-                pause = max(EVERY, SHARE * (time.perf_counter() - looked))
+            nonlocal peak, used
+            due = 0.0
+            while not over.wait(EVERY):
+                used = max(used, tree_seconds(process.pid))
+                now = time.perf_counter()
+                if now >= due:
+                    peak = max(peak, tree_mb(process.pid))
+                    due = now + SHARE * (time.perf_counter() - now)
 
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()
@@ -108,4 +120,4 @@ def watch(
             said.seek(0)
             tail = said.read().decode("utf-8", "replace")[-1500:]
             raise RuntimeError(f"{' '.join(map(str, command[:6]))} … ended with {status}:\n{tail}")
-    return Watched(peak, seconds, children_seconds() - before)
+    return Watched(peak, seconds, used)
