@@ -50,7 +50,7 @@ def second_worker(medians: dict[str, float], busy: dict[str, float]) -> Goal:
         100 * gain / room,
         at_least=90.0,
         unit="%",
-        why="starting it takes as long as grading several submissions: it pays in a larger class",
+        why="starting it takes as long as grading several submissions: a larger class gains more",
     )
 
 

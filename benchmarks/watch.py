@@ -53,21 +53,19 @@ def tree_mb(pid: int) -> float:
         return 0.0
 
 
-def tree_seconds(pid: int) -> float:
-    """Computing time of a process and of all it started, ended ones included, in seconds.
+def note_seconds(pid: int, used: dict[tuple[int, float], float]) -> None:
+    """Note the computing time, so far, of a process and of each that it started.
 
-    What a process has waited for counts with it. A sandbox waits for nobody, so the sum falls when
-    one ends: the largest sum seen is what was used.
+    Each by itself: a process that ends is not always waited for, and then counts nowhere. What one
+    computes after the last look at it is missed, a tenth of a second at most.
     """
-    total = 0.0
     try:
         root = psutil.Process(pid)
         for process in [root, *root.children(recursive=True)]:
             with contextlib.suppress(psutil.Error):
-                total += sum(process.cpu_times()[:4])
+                used[process.pid, process.create_time()] = sum(process.cpu_times()[:2])
     except psutil.Error:
-        pass
-    return total
+        pass  # it has ended
 
 
 def watch(
@@ -91,13 +89,14 @@ def watch(
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-        peak, used, over = 0.0, 0.0, threading.Event()
+        peak, over = 0.0, threading.Event()
+        used: dict[tuple[int, float], float] = {}
 
         def look() -> None:
-            nonlocal peak, used
+            nonlocal peak
             due = 0.0
             while not over.wait(EVERY):
-                used = max(used, tree_seconds(process.pid))
+                note_seconds(process.pid, used)
                 now = time.perf_counter()
                 if now >= due:
                     peak = max(peak, tree_mb(process.pid))
@@ -120,4 +119,4 @@ def watch(
             said.seek(0)
             tail = said.read().decode("utf-8", "replace")[-1500:]
             raise RuntimeError(f"{' '.join(map(str, command[:6]))} … ended with {status}:\n{tail}")
-    return Watched(peak, seconds, used)
+    return Watched(peak, seconds, sum(used.values()))
