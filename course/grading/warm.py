@@ -19,9 +19,11 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -39,6 +41,7 @@ class Fork:
 
     number: int
     memory_limit: int  # bytes, all its processes together
+    folder: str = ""  # where it works, if that is not within its own file system
     killed_for: str = ""
 
 
@@ -76,8 +79,9 @@ def main(control: socket.socket, preload: list[str], uid: int | None, isolated: 
         request = json.loads(data)
         if request["op"] == "fork":
             limits = Limits(**request["limits"])
-            pid = _fork(roles[request["role"]], limits, uid, isolated, descriptors)
-            forks[pid] = Fork(int(request["number"]), base + (limits.memory_mb << 20))
+            folder = "" if isolated else tempfile.mkdtemp(prefix="grading-")
+            pid = _fork(roles[request["role"]], limits, uid, folder, descriptors)
+            forks[pid] = Fork(int(request["number"]), base + (limits.memory_mb << 20), folder)
         elif request["op"] == "kill":
             for pid, fork in forks.items():
                 if fork.number == request["number"]:
@@ -88,8 +92,9 @@ def main(control: socket.socket, preload: list[str], uid: int | None, isolated: 
             gc.freeze()
         for descriptor in descriptors:
             os.close(descriptor)
-    for pid in forks:
+    for pid, fork in forks.items():
         _kill(pid)
+        _clear(fork)
 
 
 def _readable(sources: list[Any], timeout: float | None) -> list[Any]:
@@ -111,6 +116,11 @@ def _kill(launcher: int) -> None:
         os.kill(launcher, signal.SIGKILL)
 
 
+def _clear(fork: Fork) -> None:
+    if fork.folder:
+        shutil.rmtree(fork.folder, ignore_errors=True)
+
+
 def _reap(control: socket.socket, forks: dict[int, Fork]) -> None:
     while True:
         try:
@@ -121,6 +131,7 @@ def _reap(control: socket.socket, forks: dict[int, Fork]) -> None:
             return
         fork = forks.pop(pid, None)
         if fork is not None:
+            _clear(fork)
             report = {"exit": fork.number, "status": os.waitstatus_to_exitcode(status),
                       "killed_for": fork.killed_for}  # fmt: skip
             control.send(json.dumps(report).encode())
@@ -129,7 +140,8 @@ def _reap(control: socket.socket, forks: dict[int, Fork]) -> None:
 # ------------------------------------------------------------------------------------------ forks
 
 
-def _fork(role: Any, limits: Limits, uid: int | None, isolated: bool, fds: list[int]) -> int:
+def _fork(role: Any, limits: Limits, uid: int | None, folder: str, fds: list[int]) -> int:
+    """Fork a process that works in ``folder``, or, without one, in a file system of its own."""
     sys.stdout.flush()
     pid = os.fork()
     if pid:
@@ -138,9 +150,10 @@ def _fork(role: Any, limits: Limits, uid: int | None, isolated: bool, fds: list[
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         confine.die_with_parent()
-        if isolated:
+        if not folder:
             confine.new_namespaces()
             _launch(role, limits, uid, fds)
+        os.chdir(folder)
         _become_role(role, limits, None, fds, isolated=False)
     except BaseException as error:
         _complain(fds, error)

@@ -217,6 +217,24 @@ def test_the_worker_never_sees_the_instructors_files(parent: WarmParent) -> None
     assert first.outputs[0]["text"] == "['data']\n"
 
 
+def test_without_isolation_each_process_has_a_folder_that_goes_with_it() -> None:
+    ask = learner("import os\nprint(os.getcwd(), sorted(os.listdir('.')))")
+    test = Cell("test", "import hidden, os\nassert hidden.WORD == 'x'\nprint(os.getcwd())")
+    with WarmParent(isolated=False) as own:
+        first, second = Conductor(own, Limits()).run(
+            [ask, test], names.Names(), 1,
+            files={"a.txt": b"1"}, test_files={"hidden.py": b"WORD = 'x'"},
+        )  # fmt: skip
+        assert second.error is None
+        theirs, _, listed = first.outputs[0]["text"].strip().partition(" ")
+        ours = second.outputs[0]["text"].strip()
+        assert listed == "['a.txt']"
+    assert theirs != ours
+    for folder in (theirs, ours):
+        assert Path(folder).name.startswith("grading-")
+        assert not Path(folder).exists()
+
+
 def test_without_isolation_every_grade_is_marked(lab: Lab) -> None:
     from traitlets.config import Config
 
