@@ -102,12 +102,17 @@ def published() -> set[str]:
     return found
 
 
+def digits_of(form: str) -> int:
+    """Significant digits of a number as it is written."""
+    return len(re.sub(r"\D", "", form).strip("0"))
+
+
 def written(value: float) -> set[str]:
-    """The ways to write a measured number that cannot stand there by chance (three digits on)."""
+    """The ways to write a measured number, of three digits on."""
     forms = set()
     for digits in (1, 2, 3):
         for form in (f"{value:.{digits}f}", f"{value:,.{digits}f}", f"{100 * value:.{digits}f}%"):
-            if len(form.strip("-%").replace(".", "").replace(",", "").strip("0")) >= 3:
+            if digits_of(form) >= 3:
                 forms.add(form.lstrip("-"))
     return forms
 
@@ -148,10 +153,13 @@ def test_numbers_are_found_in_a_text(text: str, found: set[str]) -> None:
 def test_no_recorded_figure_is_typed() -> None:
     assert measured(), "no record has a figure: this test looks at nothing"
     known = published() | {number for part in allowed().values() for number in part}
+    # In code three digits are often a place in a picture, and some record has had them by chance.
+    looked = [(where, text, 3) for where, text in prose()] + [(*one, 4) for one in code()]
     typed = [
         f"{where}: {number} ({measured()[number]})"
-        for where, text in [*prose(), *code()]
+        for where, text, least in looked
         for number in sorted(tokens(text) & measured().keys() - known)
+        if digits_of(number) >= least
     ]
     assert not typed, "load it from its record:\n" + "\n".join(typed)
 
