@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import Engine
 
 from course.grading import journal
 
@@ -122,4 +123,5 @@ def test_where_it_cannot_write_ahead_it_writes_as_always(
 
 def test_another_database_is_let_alone() -> None:
     with journal.ahead("postgresql+psycopg://nobody@localhost:1/none") as settle:
-        settle()
+        assert not event.contains(Engine, "connect", journal._lighter)
+        assert settle() is None, "it was asked something, and nobody is there"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,14 @@ each = pytest.mark.parametrize("case", CASES, ids=lambda c: c.slug)
 TOOLS = Path(__file__).with_name("drawing.js").read_text(encoding="utf-8")
 
 
+@contextmanager
+def tools_beside(case: Case, site: str, browser: Any) -> Iterator[tuple[Page, Any]]:
+    """The case's page, and ``drawing.js`` in it."""
+    with Page(browser) as page:
+        page.open(f"{site}/{case.slug}.html", case.name)
+        yield page, page.page.evaluate_handle(TOOLS)
+
+
 def states_of(case: Case) -> list[dict[str, Any]]:
     """The case's states, and the one it is made in before and after them."""
     names = {name for state in case.states for name in state}
@@ -32,9 +42,7 @@ def states_of(case: Case) -> list[dict[str, Any]]:
 def test_a_picture_that_was_moved_is_the_one_a_fresh_drawing_gives(
     case: Case, site: str, browser: Any
 ) -> None:
-    with Page(browser) as page:
-        page.open(f"{site}/{case.slug}.html", case.name)
-        tools = page.page.evaluate_handle(TOOLS)
+    with tools_beside(case, site, browser) as (page, tools):
         moved = tools.evaluate_handle("t => t.view({}, 700)")
         for number, state in enumerate(states_of(case)):
             width = (700, 340)[number % 2]
@@ -54,9 +62,7 @@ def test_a_picture_that_was_moved_is_the_one_a_fresh_drawing_gives(
 def test_a_draw_reads_no_size_and_what_it_has_drawn_before_adds_no_node(
     case: Case, site: str, browser: Any
 ) -> None:
-    with Page(browser) as page:
-        page.open(f"{site}/{case.slug}.html", case.name)
-        tools = page.page.evaluate_handle(TOOLS)
+    with tools_beside(case, site, browser) as (page, tools):
         asked, added = page.page.evaluate(
             "([t, states]) => t.watched(states)", [tools, states_of(case)]
         )
