@@ -28,7 +28,7 @@ setup: ## install everything into .venv (TORCH=cpu: torch without CUDA; PYTHON=p
 ready:
 	@$(SETUP) --quiet
 
-book: ready ## run the notebooks and build the pages into _build/html
+book: ready ## run the notebooks and build the pages into _build/html (PDF=1: printed as well)
 	@$(PY) book/_ext/build.py
 
 serve: ## show the built pages in a browser (PORT=8000)

@@ -144,7 +144,12 @@ def main(argv: list[str] | None = None) -> int:
         default=os.environ.get("SOLUTIONS") == "1",
         help="with the model answers as a last part, for an instructor (or SOLUTIONS=1)",
     )
-    p.add_argument("--pdf", action="store_true", help="print the whole book as well (Chromium)")
+    p.add_argument(
+        "--pdf",
+        action="store_true",
+        default=os.environ.get("PDF") == "1",
+        help="print the whole book as well, with Chromium (or PDF=1)",
+    )
     p.add_argument("--prepare", action="store_true", help="fetch KaTeX and the fonts, nothing else")
     args = p.parse_args(argv)
     root: Path = args.root.resolve()

@@ -11,6 +11,8 @@ import html
 import re
 from pathlib import Path, PurePosixPath
 
+from course_book import contents
+
 # Beside the book's folder and not in it: a page of many megapixels is for the printer only.
 PAGE = "single/print.html"
 # What the first sheet of paper says under the title.
@@ -75,7 +77,7 @@ def article(text: str, page: str, pages: set[str]) -> str:
         return f'{match[1]}href="#{html.escape(anchor, quote=True)}"'
 
     body = re.sub(r'(\b(?:xlink:)?)href="([^"]*)"', link, body)
-    heading = _heading(body)
+    heading = html.escape(contents.title(body), quote=False)
     return f'<details class="chapter" id="{own}">\n<summary>{heading}</summary>\n{body}\n</details>'
 
 
@@ -83,7 +85,8 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
     """Write ``single/print.html`` beside ``out`` from the pages already in ``out``."""
     texts = {name: (out / f"{name}.html").read_text(encoding="utf-8") for name in docnames}
     pages = set(docnames)
-    bodies = [article(text, name, pages) for name, text in texts.items()]
+    bodies = {name: article(text, name, pages) for name, text in texts.items()}
+    lines = [line for name, body in bodies.items() for line in contents.entries(slug(name), body)]
     styles = dict.fromkeys(s for text in texts.values() for s in _STYLES.findall(text))
     kinds = (_CODE, _LOADER)
     scripts = dict.fromkeys(s for k in kinds for text in texts.values() for s in k.findall(text))
@@ -109,8 +112,9 @@ def write_single_page(out: Path, docnames: list[str], title: str) -> Path:
 <h1>{name}</h1>
 <p class="meta">Open a chapter, or print: everything is on the paper.</p>
 <p class="cover">{COVER}</p>
+{contents.nav(lines)}
 <article>
-{chr(10).join(bodies)}
+{chr(10).join(bodies.values())}
 </article>
 </main>
 <script>
@@ -125,11 +129,3 @@ addEventListener("beforeprint", function () {{
     text = re.sub(r'="\.\./(_static|_images|exercises)/', rf'="../{out.name}/\1/', text)
     target.write_text(text, encoding="utf-8")
     return target
-
-
-def _heading(body: str) -> str:
-    found = re.search(r"<h1>(.*?)</h1>", body, re.DOTALL)
-    if found is None:
-        return "…"
-    words = re.sub(r'<span class="section-number">(.*?)</span>', r"\1: ", found[1])
-    return " ".join(re.sub(r"<[^>]+>", "", words).split()).replace(" :", ":")
