@@ -24,6 +24,7 @@ LETTERS = (
     Letter("C", "d_model", "width of the residual stream", "d_model", "embed_dim", "n_embd"),
     Letter("H", "n_heads", "heads side by side", "h", "num_heads", "n_head"),
     Letter("D", "d_head", "width of one head's queries and keys", "d_k", "head_dim", "hs"),
+    Letter("E", "d_value", "width of its values, where that is another", "d_v", "Ev", ""),
     Letter("F", "d_ff", "width inside the feed-forward network", "d_ff", "dim_feedforward", "4C"),
     Letter("V", "vocab_size", "different tokens", "", "num_embeddings", "vocab_size"),
     Letter("L", "n_layers", "blocks on top of each other", "N", "num_layers", "n_layer"),
@@ -42,9 +43,10 @@ class Term:
 
 TERMS = (
     Term("context_length", "", "the longest text a model reads at once", "block_size (nanoGPT)"),
-    Term("q, k, v", "(B, H, T, D)", "queries, keys, values", "Q, K, V (2017)"),
-    Term("q_proj, k_proj, v_proj", "(C, C)", "the maps that make them", "W^Q, W^K, W^V; in_proj"),
-    Term("o_proj", "(C, C)", "mixes the heads' outputs", "W^O; out_proj; c_proj"),
+    Term("q", "(B, H, T, D)", "queries", "Q (2017)"),
+    Term("k, v", "(B, H, S, D)", "keys, values", "K, V (2017)"),
+    Term("q_proj, k_proj, v_proj", "(C, C)", "the maps that make them", "$W^Q$, $W^K$, $W^V$; in_proj"),
+    Term("o_proj", "(C, C)", "mixes the heads' outputs", "$W^O$; out_proj; c_proj"),
     Term("scores", "(B, H, T, S)", "q·k, divided by √D unless said", "attention logits"),
     Term(
         "weights", "(B, H, T, S)", "softmax of the scores; rows sum to 1", "attention weights, att"
@@ -79,7 +81,7 @@ GLOSSARY = (
     Word("effective tokens", "exp of a row's entropy: how many it attends to", "05-scaling"),
     Word("embedding", "the vector that stands for a token, learned", "01-average"),
     Word("entropy", "−Σ w log w of a row of weights, in nats", "05-scaling"),
-    Word("feed-forward network", "two linear maps on each position by itself", "07-block"),
+    Word("feed-forward network", "two linear maps, a ReLU or GELU between, on each position by itself", "07-block"),
     Word("head", "one set of queries, keys and values, with its own weights", "04-qkv"),
     Word("held-out text", "text that was not trained on, for measuring", "01-average"),
     Word("induction", "[A][B] … [A] → [B], by two heads in turn", "12-what-a-head-does"),
@@ -90,12 +92,12 @@ GLOSSARY = (
         "11-encoder-decoder",
     ),
     Word("LayerNorm", "each token's vector shifted and scaled: mean 0, variance 1", "07-block"),
-    Word("logits", "scores before a softmax", "03-softmax"),
+    Word("logits", "the scores of all tokens, before the softmax", "10-gpt"),
     Word("perplexity", "exp of the mean loss: tokens left in doubt, in effect", "01-average"),
     Word("pre-norm, post-norm", "LayerNorm before a sub-layer, or after its sum", "07-block"),
     Word("query, key, value", "what looks, what is found, what is handed over", "04-qkv"),
     Word("residual stream", "what runs through all blocks; each block adds to it", "07-block"),
-    Word("rotary embedding", "queries and keys turned by an angle that grows", "08-positions"),
+    Word("rotary embedding", "queries and keys turned by an angle in proportion to their place", "08-positions"),
     Word("softmax", "exponentials divided by their sum: positive, and 1 in all", "03-softmax"),
     Word(
         "teacher forcing",

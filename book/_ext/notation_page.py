@@ -24,8 +24,9 @@ HEAD = """\
 # One letter, one meaning
 
 The letters and names on this page mean the same in the prose, in the code, in its docstrings and in
-its error messages, and no chapter uses them for anything else. The columns on the right say what
-others call the same thing, so that a paper or another library can be read beside this one.
+its error messages. The columns on the right say what others call the same thing, so that a paper or
+another library can be read beside this one. (Two exceptions are common in the field and are kept:
+`F` is also how code calls `torch.nn.functional`, and a formula with an entropy in it calls that *H*.)
 
 ## Sizes
 
@@ -38,7 +39,7 @@ TERMS_HEAD = """
 ## Names in the code
 
 One road leads through every attention layer of this course: `q, k, v` → `scores` → `weights` →
-`out`. A **mask is boolean and `True` means *may attend***, as in PyTorch's
+`out`. A **mask is boolean, and `True` means “may attend”**, as in PyTorch's
 `F.scaled_dot_product_attention`. PyTorch's `nn.MultiheadAttention` means the opposite (`True` =
 *may not*); the course converts where the two meet, and nowhere else.
 
@@ -88,7 +89,7 @@ def glossary() -> str:
     """The glossary, as Markdown. The build makes of a link what exists: a page, or the words."""
     lines = []
     for w in GLOSSARY:
-        link = f"Chapter {int(w.chapter[:2])}"  # the page makes a link of it
+        link = f"Chapter\N{NO-BREAK SPACE}{int(w.chapter[:2])}"  # the page makes a link of it
         lines.append(f"{w.word}\n  {w.meaning[0].upper()}{w.meaning[1:]}. {link}\n")
     return GLOSSARY_HEAD + "\n".join(lines) + "```\n"
 

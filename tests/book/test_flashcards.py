@@ -56,7 +56,7 @@ def test_the_package_holds_every_card(tmp_path: Path):
     assert len(found) == len(written) > 40
     assert len({guid for _, guid, *_ in found}) == len(found)
     fronts = {fields.split("\x1f")[0] for *_, fields, _ in found}
-    assert "Derive the √d_k in two lines." in fronts
+    assert "Derive the √dₖ in two lines." in fronts
     assert sum("chapter-eleven" in tags for *_, tags in found) == 11
     with sqlite3.connect(tmp_path / "opened" / "collection.anki2") as base:
         assert base.execute("select count(*) from cards").fetchone() == (len(written),)
@@ -81,7 +81,7 @@ def test_a_later_package_renews_the_cards_and_adds_none(
     before = notes(cards.write_deck(book, tmp_path / "a.apkg"), tmp_path / "a")
     path = book / "cards" / "05-scaling.toml"
     text = path.read_text(encoding="utf-8").replace("It is there", "It was there")
-    text = text.replace("so standard deviation √d_k", "so a standard deviation of √d_k")
+    text = text.replace("so standard deviation √dₖ", "so a standard deviation of √dₖ")
     path.write_text(text, encoding="utf-8")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000001")
     after = notes(cards.write_deck(book, tmp_path / "b.apkg"), tmp_path / "b")
