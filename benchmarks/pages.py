@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.browser import chromium, chromium_path, fresh_page
 from benchmarks.comparison import ROOT, CannotMeasure, Comparison, Context
+from benchmarks.host import serve_compressed
 from benchmarks.measure import summary
 from benchmarks.results import Goal, Row
 from benchmarks.watch import watch
@@ -39,7 +40,7 @@ watcher.observe(document, { subtree: true, childList: true, attributes: true });
 class Visit:
     """One page, fetched once into an empty cache."""
 
-    kib: float  # all that was transferred
+    kib: float  # all that was transferred, in the form it was sent
     page_kib: float  # the page itself
     read_ms: float  # until the browser had read it
     alive_ms: float | None  # until its first widget was alive; None where it has none
@@ -104,12 +105,17 @@ def run(context: Context) -> list[Row]:
     context.say("a book of Jupyter Book's defaults")
     plain = default_book(context.folder / "plain", chapter)
     size: dict[str, list[float]] = {path: [] for path in paths}
+    files: list[float] = []
     alive: dict[str, list[float]] = {path: [] for path in paths}
     itself: dict[str, float] = {}
     read: dict[str, float] = {}
     default: list[float] = []
+    default_files: list[float] = []
     blocked = 0
-    with harness.serve(HTML) as site, harness.serve(plain) as other, chromium() as browser:
+    with (
+        serve_compressed(HTML) as site, serve_compressed(plain) as other, chromium() as browser,
+        harness.serve(HTML) as raw, harness.serve(plain) as other_raw,
+    ):  # fmt: skip
         for number in range(context.rounds):
             for path in paths:
                 context.say(f"round {number + 1} of {context.rounds}: {path}")
@@ -119,6 +125,8 @@ def run(context: Context) -> list[Row]:
                 size[path].append(seen.kib)
                 itself[path], read[path] = seen.page_kib, seen.read_ms
                 alive[path] += [] if seen.alive_ms is None else [seen.alive_ms]
+            files.append(visit(browser, raw, mine).kib)
+            default_files.append(visit(browser, other_raw, "page.html").kib)
             seen = visit(browser, other, "page.html")
             default.append(seen.kib)
             blocked = seen.outside
@@ -133,7 +141,11 @@ def run(context: Context) -> list[Row]:
                   why=f"{itself[largest]:.0f} KiB of it are the page itself, with its figures and "
                   "the states of its widgets")],
             {"files the default page wants from other hosts (not counted)": float(blocked)},
-        )
+        ),
+        Row(
+            f"the same from a host that does not compress ({chapter.stem})", "KiB",
+            {"course": files, "Jupyter Book's defaults": default_files},
+        ),
     ]  # fmt: skip
     if with_widgets:
         slowest = max(with_widgets, key=lambda p: summary(alive[p]).median)
@@ -157,5 +169,8 @@ COMPARISON = Comparison(
     seconds=120,
     peers=("psutil",),
     rounds=2,
-    notes=("The server does not compress. The default page's widgets need other hosts to live.",),
+    notes=(
+        "The host compresses text, as those of the web do. The default page's widgets need other "
+        "hosts to live.",
+    ),
 )

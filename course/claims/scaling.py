@@ -103,7 +103,7 @@ def _a16() -> Finding:
 @claim(
     "A17",
     "Does dividing change the final perplexity?",
-    "At a narrow head not at all, at a wide one by many points.",
+    "At a narrow head hardly at all, at a wide one by many points.",
     published="at 32 nothing (undivided a hair ahead); at 256 worth 18 points; at 1024 worth 17",
     check="gap under 1 at 32; over 8 from 256 on",
     ours="widths and budgets: 32, 64, 128 in the common setting (3000 steps); 128, 256, 512, "
