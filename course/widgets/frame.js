@@ -138,12 +138,13 @@ function boxes(list) {
 
 // ---------------------------------------------------------------- the controls
 
-let serial = 0;
+// Each widget carries a frame of its own; what is unique on a page has to be counted by the page.
+const serial = () => (globalThis.courseWidgetSerial = (globalThis.courseWidgetSerial ?? 0) + 1);
 const near = (values, x) => values.reduce((best, v, i) => (Math.abs(v - x) < Math.abs(values[best] - x) ? i : best), 0);
 
 /** One control: {element, show()}; `f.set` is called with the trait's new value. */
 function control(f, c) {
-  const id = `cw-control-${++serial}`, t = f.t;
+  const id = `cw-control-${serial()}`, t = f.t;
   const value = c.value ?? (() => f.get(c.trait)), put = c.put ?? ((v) => f.set(c.trait, v));
   const name = h("span", { class: "cw-name", text: c.label });
   if (c.kind === "range") {
@@ -266,7 +267,7 @@ const course = (spec) => ({
   render({ model, el }) {
     const get = (trait) => model.get(trait), strings = get("strings");
     const t = (key, n) => (n ? fill(strings[key] ?? key, n) : strings[key] ?? key);
-    const start = {}, id = `cw-${++serial}`;
+    const start = {}, id = `cw-${serial()}`;
     const f = { get, t, id, hatch: `url(#${id}-hatch)`, last: null };
     // f.set("trait", value) or f.set({trait: value, …})
     f.set = (trait, value) => {

@@ -58,6 +58,30 @@ def test_axe_finds_nothing(browser: Any, site: str, names: list[str], scheme: st
     assert not found, "\n".join(found)
 
 
+def test_widgets_on_one_page_keep_out_of_each_other(
+    browser: Any, site: str, names: list[str]
+) -> None:
+    """A name used twice lets a picture take another's label, hatching or chosen button."""
+    twice = (
+        "() => { const n = {}; for (const e of document.querySelectorAll('[id]'))"
+        " n[e.id] = (n[e.id] ?? 0) + 1; return Object.keys(n).filter(id => n[id] > 1); }"
+    )
+    chosen = (
+        "() => [...document.querySelectorAll('.cw-control[role=radiogroup]')]"
+        ".map(g => g.querySelectorAll('input:checked').length)"
+    )
+    found, groups = [], 0
+    with Page(browser) as tab:
+        for name in names:
+            weight.open_alive(tab.page, f"{site}/{name}")
+            found += [f"{name}: {id}" for id in tab.page.evaluate(twice)]
+            counts = tab.page.evaluate(chosen)
+            groups += len(counts)
+            found += [f"{name}: a choice of which {n} are chosen" for n in counts if n != 1]
+    assert not found, "\n".join(found)
+    assert groups > 5
+
+
 def test_every_page_is_light_and_stands_still(browser: Any, site: str, names: list[str]) -> None:
     heavy, moving = [], []
     with Page(browser, viewport=PHONE) as tab:
