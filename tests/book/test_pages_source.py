@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from docutils import nodes
@@ -12,7 +14,7 @@ from docutils.utils import new_document
 from tests.book import minibook
 from tests.book.minibook import code, md
 
-from course_book import keys, page, single, swap, toc  # isort: skip
+from course_book import figure_numbers, keys, page, single, swap, toc  # isort: skip
 
 
 def quiet(tmp_path: Path, *cells: minibook.Cell) -> list[dict]:
@@ -151,3 +153,18 @@ def test_a_page_is_described_by_its_first_paragraph_not_by_its_reading_time() ->
         doctree += note
     doctree += nodes.paragraph(first, first)
     assert page.description(doctree) == first
+
+
+def test_figures_of_a_page_without_a_number_are_counted_on_the_page() -> None:
+    environment: Any = SimpleNamespace(
+        toc_fignumbers={
+            "intro": {"figure": {"a": (1,), "b": (2,)}},
+            "one": {"figure": {"c": (1, 1), "d": (1, 2)}},
+            "museum": {"figure": {"f": (4,), "e": (3,)}},
+        }
+    )
+    figure_numbers.by_page(None, environment)  # type: ignore[arg-type]
+    found = environment.toc_fignumbers
+    assert found["museum"]["figure"] == {"e": (1,), "f": (2,)}
+    assert found["intro"]["figure"] == {"a": (1,), "b": (2,)}
+    assert found["one"]["figure"] == {"c": (1, 1), "d": (1, 2)}
