@@ -25,8 +25,8 @@ HEAD = """\
 
 The letters and names on this page mean the same in the prose, in the code, in its docstrings and in
 its error messages. The columns on the right say what others call the same thing, so that a paper or
-another library can be read beside this one. (Two exceptions are common in the field and are kept:
-`F` is also how code calls `torch.nn.functional`, and a formula with an entropy in it calls that *H*.)
+another library can be read beside this one. (Two exceptions are common in the field and kept:
+`F` is also how code calls `torch.nn.functional`, and a formula with an entropy calls that *H*.)
 
 ## Sizes
 
