@@ -42,7 +42,7 @@
   // Copy buttons.
   if (navigator.clipboard || document.queryCommandSupported?.("copy")) {
     for (const block of document.querySelectorAll("div.highlight")) {
-      if (block.closest(".cell_output")) continue;
+      if (block.closest(".cell_output, .api .highlight-none")) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "copy";
@@ -105,13 +105,16 @@
   addEventListener("hashchange", unfold);
   unfold();
 
-  // What scrolls sideways can be scrolled with the keyboard, and only that.
+  // What scrolls sideways can be scrolled with the keyboard, and only that; where more of it lies to
+  // the right, it says so.
+  const more = (box) => box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
   const reach = () => {
     const boxes = [...document.querySelectorAll("article pre, article .scroll, article .katex-display")];
     // read all, then write: the page is laid out once
-    const wide = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
-    for (const [i, box] of boxes.entries()) {
-      if (wide[i]) {
+    const seen = boxes.map((box) => [box, box.scrollWidth > box.clientWidth + 1, more(box)]);
+    for (const [box, wide, cut] of seen) {
+      box.classList.toggle("more", cut);
+      if (wide) {
         box.tabIndex = 0;
         box.setAttribute("role", "group");
         box.setAttribute("aria-label", box.matches("pre") ? "Code, scrolls sideways" : "Scrolls sideways");
@@ -120,6 +123,12 @@
       }
     }
   };
+  let asked;
+  const soon = () => { cancelAnimationFrame(asked); asked = requestAnimationFrame(reach); };
   addEventListener("load", reach);
-  addEventListener("resize", reach);
+  addEventListener("resize", soon);
+  addEventListener("toggle", soon, true);   // what was folded had no width
+  addEventListener("scroll", ({ target }) => {
+    if (target.matches?.("[role=group]")) target.classList.toggle("more", more(target));
+  }, { capture: true, passive: true });
 })();

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from docutils import nodes
 
 from tests.book import minibook
 
@@ -48,6 +49,56 @@ def test_only_what_is_public_is_listed() -> None:
 def test_a_module_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no module course\.nothing"):
         api.module_file(tmp_path, "course.nothing")
+
+
+DOCSTRING = """A mask, *True* = may attend, as :func:`causal_mask` says.
+
+    It may be used so::
+
+        weights(q, mask=None)
+
+    Args:
+        q, k: ``(…, T, D)`` queries
+            and keys.
+        mask: see :class:`Mask`.
+
+    Returns:
+        ``(…, T)``, never a NaN:
+        not even in an empty row.
+
+    Raises
+    ------
+    ValueError
+        If ``T`` is below 1.
+    """
+
+
+def test_a_docstring_is_prose_fields_and_examples() -> None:
+    prose, so, example, fields = api._described(DOCSTRING)
+    assert prose.astext() == "A mask, True = may attend, as causal_mask says."
+    assert [node.astext() for node in prose.findall(nodes.emphasis)] == ["True"]
+    assert [node.astext() for node in prose.findall(nodes.literal)] == ["causal_mask"]
+    assert so.astext() == "It may be used so:"
+    assert isinstance(example, nodes.literal_block)
+    assert (example.astext(), example["language"]) == ("weights(q, mask=None)", "python")
+    assert [node.astext() for node in fields.findall(nodes.term)] == [
+        "Arguments",
+        "Returns",
+        "Raises",
+    ]
+    assert [node.astext() for node in fields.findall(nodes.paragraph)] == [
+        "q, k: (…, T, D) queries and keys.",
+        "mask: see Mask.",
+        "(…, T), never a NaN: not even in an empty row.",
+        "ValueError: If T is below 1.",
+    ]
+    names = [node.astext() for node in fields.findall(nodes.literal)]
+    assert names == ["q", "k", "(…, T, D)", "mask", "Mask", "(…, T)", "ValueError", "T"]
+
+
+@pytest.mark.parametrize("text", ["def f(*args, **more)", "2 * 3 * 4", "d_model and d_ff", "a*b*c"])
+def test_stars_and_low_lines_that_mean_themselves_stay(text: str) -> None:
+    assert [node.astext() for node in api._inline(text)] == [text]
 
 
 @pytest.mark.book

@@ -8,8 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from docutils import nodes
 
 from tests.book import minibook
+
+from course_book import speed  # isort: skip
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -86,6 +89,36 @@ def test_it_shows_date_machine_goal_and_reason_and_what_is_missing(book: Path) -
     said = words(book)
     assert "About tokenizer: some work; all of it 1.5 s" in said
     assert "About start-up: some work; all of it 0.5 s" in said
+
+
+def texts(table: nodes.table) -> list[list[str]]:
+    return [[e.astext() for e in row.findall(nodes.entry)] for row in table.findall(nodes.row)]
+
+
+def test_a_work_stands_over_its_sides() -> None:
+    side = {"median": 2.0, "low": 1.0, "high": 3.0, "values": [1.0, 3.0]}
+    peer = {"median": 4.0, "values": [4.0], "ratio": 2.0}
+    works = [
+        {
+            "work": "writing",
+            "unit": "s",
+            "sides": {"course": side, "GPT2LMHeadModel.generate": peer},
+        },
+        {"work": "reading", "unit": "s", "sides": {"python -m course --help": peer}},
+    ]
+    table = speed.sides(works)
+    assert texts(table) == [
+        ["side", "median", "times ours"],
+        ["writing, s"],
+        ["course", "2 (1\xa0to\xa03)", ""],
+        ["GPT2LMHeadModel.generate", "4", "2\xa0×"],
+        ["reading, s"],
+        ["python -m course --help", "4", "2\xa0×"],
+    ]
+    typed = [node.astext() for node in table.findall(nodes.literal)]
+    assert typed == ["GPT2LMHeadModel.generate", "python -m course --help"]
+    alone = speed.sides([{"work": "x", "unit": "ms", "sides": {"course": side}}])
+    assert texts(alone) == [["work", "median"], ["x, ms", "2 (1\xa0to\xa03)"]]
 
 
 def test_half_a_result_stops_the_build_and_is_named(book: Path) -> None:

@@ -18,6 +18,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -104,33 +106,76 @@ def _wrapped(name: str, arguments: list[str], returns: str) -> str:
     return f"{name}(\n{inner}){returns}"
 
 
+_MARKED = re.compile(
+    r"(`` ?.+? ?``|:[a-z]+:`[^`]+`|`[^`]+`|(?<![\w*])\*[^\s*](?:[^*]*[^\s*])?\*(?![\w*]))"
+)
+_CODE = re.compile(r"(?:`` ?|:[a-z]+:`|`)~?(.+?) ?`+")
+
+
 def _inline(text: str) -> list[nodes.Node]:
-    """A paragraph of a docstring: ``code`` and roles as code, the rest as words."""
+    """A paragraph of a docstring: ``code`` and roles as code, *emphasis*, the rest as words."""
     found: list[nodes.Node] = []
-    for part in re.split(r"(``[^`]+``|:[a-z]+:`[^`]+`|`[^`]+`)", " ".join(text.split())):
-        code = re.fullmatch(r"(?:``|:[a-z]+:`|`)~?([^`]+)`+", part)
-        if code:
+    for part in _MARKED.split(" ".join(text.split())):
+        if code := _CODE.fullmatch(part):
             found.append(nodes.literal(code[1], code[1]))
+        elif _MARKED.fullmatch(part):
+            found.append(nodes.emphasis(part, part[1:-1]))
         elif part:
             found.append(nodes.Text(part))
     return found
 
 
+# A docstring's block of arguments, in Google's way or in NumPy's; on the page both are one.
+_FIELD = re.compile(
+    r"(Args|Arguments|Parameters|Attributes|Returns|Yields|Raises)(?::|\n-+)\n(.+)", re.DOTALL
+)
+_CALLED = {"Args": "Arguments", "Parameters": "Arguments"}
+
+
+def _items(body: str) -> Iterator[tuple[str, str]]:
+    """(names, what is said of them) of a block; no names where it is a sentence only."""
+    for item in re.split(r"\n(?=\S)", textwrap.dedent(body)):
+        named = re.fullmatch(r"([\w*.]+(?:, [\w*.]+)*)(?::\s|\n)\s*(.+)", item, re.DOTALL)
+        yield (named[1], named[2]) if named else ("", item)
+
+
+def _field(match: re.Match[str]) -> nodes.definition_list_item:
+    said = nodes.definition()
+    kind = match[1]
+    items = [("", match[2])] if kind in ("Returns", "Yields") else _items(match[2])
+    for names, text in items:
+        line = nodes.paragraph()
+        for name in names.split(", ") if names else ():
+            line += [nodes.Text(", ")] if line.children else []
+            line += nodes.literal(name, name)
+        line += [nodes.Text(": ")] if names else []
+        line += _inline(text)
+        said += line
+    return nodes.definition_list_item("", nodes.term("", _CALLED.get(kind, kind)), said)
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
 def _described(docstring: str | None) -> list[nodes.Node]:
-    """A docstring: prose as paragraphs; lists of arguments, examples and the like as written."""
-    if not docstring:
-        return []
+    """A docstring: prose, what goes in and comes out, and examples as written."""
     made: list[nodes.Node] = []
-    for block in re.split(r"\n\s*\n", inspect.cleandoc(docstring)):
-        lines = block.splitlines()
-        is_prose = not any(re.match(r"\s|-{3}|>>>|[-*] ", line) for line in lines)
-        if (is_prose and not made) or (is_prose and not lines[0].endswith(":")):
-            made.append(nodes.paragraph("", "", *_inline(block.removesuffix("::"))))
-        elif made and isinstance(made[-1], nodes.literal_block):
-            text = f"{made[-1].astext()}\n\n{block}"
-            made[-1] = nodes.literal_block(text, text, language="none")
-        else:
-            made.append(nodes.literal_block(block, block, language="none"))
+    for block in re.split(r"\n\s*\n", inspect.cleandoc(docstring or "")):
+        if field := _FIELD.fullmatch(block):
+            if not made or not isinstance(made[-1], nodes.definition_list):
+                made.append(nodes.definition_list(classes=["fields"]))
+            cast(nodes.definition_list, made[-1]).append(_field(field))
+        elif re.search(r"^(?:\s|-{3}|>>>|[-*] )", block, re.MULTILINE):
+            text = textwrap.dedent(block)
+            language = "python" if _is_python(text) else "none"
+            made.append(nodes.literal_block(text, text, language=language))
+        elif block:
+            made.append(nodes.paragraph("", "", *_inline(re.sub("::$", ":", block))))
     return made
 
 

@@ -14,7 +14,19 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from course.figures.palette import LIGHT, variable
-from course_book import code, exercise, keys, nav, pdf, places, svg, swap, texts, widget_code
+from course_book import (
+    code,
+    exercise,
+    keys,
+    nav,
+    pdf,
+    places,
+    svg,
+    swap,
+    tables,
+    texts,
+    widget_code,
+)
 from course_book.clean import STATE
 from course_book.downloads import Address, exercises
 from course_book.whole import whole
@@ -36,7 +48,6 @@ _FOLDED = re.compile(
 )
 _EMPTY_HEAD = '<th class="head"><p></p></th>'
 _IMAGE = re.compile(r"<img\b[^>]*>")
-_TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 _INLINE_COLOUR = re.compile(r"(color:\s*)(#[0-9a-fA-F]{6})")
 _KATEX_ERROR = re.compile(r'<span class="katex-error" title="([^"]*)"')
 _BY_COLOUR = {value.lower(): f"var({variable(name)})" for name, value in LIGHT.items()}
@@ -221,7 +232,7 @@ def finish_body(app: Sphinx, pagename: str, body: str) -> str:
     body = page_links(app, pagename, body)
     if swap.is_notebook(app.env, pagename):
         body = places.boxes(body, places.reserves(swap.executed(app.env, pagename)))
-    body = _TABLE.sub(lambda m: f'<div class="scroll">{m[0]}</div>', body)
+    body = tables.finish(body)
     for message in _KATEX_ERROR.findall(body):
         logger.warning(
             "a formula does not parse: %s",

@@ -20,23 +20,42 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 NEVER = "not yet measured"
 # a figure and its unit stay on one line
+# what is typed: a command, a name with dots or with capitals inside it
+_TYPED = re.compile(
+    r"^(?:python|import) .+|\b[A-Za-z]\w+(?:\.[A-Za-z_]\w*)+|\b(?=\w{8})[A-Z]\w*[a-z]\w*[A-Z]\w*"
+)
 _UNIT = re.compile(r"(?<=\d) (?=[×%]|(?:ms|s|KiB|MiB|MB|points)\b)")
 
 
 def cell(text: str) -> nodes.entry:
-    """A cell of a table."""
-    return nodes.entry("", paragraph(_UNIT.sub("\N{NO-BREAK SPACE}", text)))
+    """A cell of a table, what is typed in it as code."""
+    return nodes.entry("", paragraph(_TYPED.sub(r"`\g<0>`", _UNIT.sub(NO_BREAK, text))))
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> nodes.table:
-    """A table of plain text."""
-    group = nodes.tgroup(cols=len(header))
-    group += [nodes.colspec(colwidth=1) for _ in header]
-    group += nodes.thead("", nodes.row("", *map(cell, header)))
-    group += nodes.tbody("", *(nodes.row("", *map(cell, row)) for row in rows))
-    return nodes.table("", group)
+def row(cells: Sequence[str]) -> nodes.row:
+    """A row of a table."""
+    return nodes.row("", *map(cell, cells))
+
+
+def table(
+    header: Sequence[str], groups: Iterable[tuple[str, Iterable[Sequence[str]]]]
+) -> nodes.table:
+    """A table of plain text; over the rows of a group stands its name, if it has one."""
+    made = nodes.tgroup(cols=len(header))
+    made += nodes.colspec(colwidth=1, stub=1)
+    made += [nodes.colspec(colwidth=1) for _ in header[1:]]
+    made += nodes.thead("", row(header))
+    for name, rows in groups:
+        body = nodes.tbody("", *map(row, rows))
+        if name:
+            over = cell(name)
+            over["morecols"] = len(header) - 1
+            body.insert(0, nodes.row("", over))
+        made += body
+    return nodes.table("", made)
 
 
 def paragraph(text: str) -> nodes.paragraph:
@@ -47,19 +66,33 @@ def paragraph(text: str) -> nodes.paragraph:
     return made
 
 
-def sides(rows: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str, str, str]]:
-    """One line a side: work (named once), side, median and spread, how many times ours."""
+def median(side: Mapping[str, Any]) -> str:
+    """The median of a side and the spread of its rounds."""
     from benchmarks.report import number
 
-    for row in rows:
-        work = f"{row['work']}, {row['unit']}"
-        for name, side in row["sides"].items():
-            spread = ""
-            if len(side["values"]) > 1:
-                spread = f" ({number(side['low'])} to {number(side['high'])})"
-            ratio = f"{number(side['ratio'])} ×" if "ratio" in side else ""
-            yield work, name, number(side["median"]) + spread, ratio
-            work = ""
+    if len(side["values"]) < 2:
+        return number(side["median"])
+    spread = f"({number(side['low'])} to {number(side['high'])})"
+    return f"{number(side['median'])} {spread.replace(' ', NO_BREAK)}"
+
+
+def sides(works: Sequence[Mapping[str, Any]]) -> nodes.table:
+    """A line a side, under its work: median and spread, how many times ours.
+
+    Where no work has two sides, a line a work.
+    """
+    from benchmarks.report import number
+
+    named = [(f"{work['work']}, {work['unit']}", work["sides"]) for work in works]
+    if all(len(found) == 1 for _, found in named):
+        lines = [(name, median(side)) for name, found in named for side in found.values()]
+        return table(("work", "median"), [("", lines)])
+
+    def line(name: str, side: Mapping[str, Any]) -> tuple[str, str, str]:
+        return name, median(side), f"{number(side['ratio'])} ×" if "ratio" in side else ""
+
+    groups = [(name, [line(*one) for one in found.items()]) for name, found in named]
+    return table(("side", "median", "times ours"), groups)
 
 
 def remarks(result: Mapping[str, Any]) -> Iterable[str]:
@@ -85,7 +118,8 @@ class CourseSpeed(SphinxDirective):
         from benchmarks import registry, report
 
         latest = {name: self.latest(name) for name in registry.NAMES}
-        goals = table(("work", "measured", "goal", "reached"), report.goals_table(latest))
+        header = ("work", "measured", "goal", "reached")
+        goals = table(header, [("", report.goals_table(latest))])
         made: list[nodes.Node] = [goals]
         for name, result in latest.items():
             made.append(self.section(name, result))
@@ -116,7 +150,7 @@ class CourseSpeed(SphinxDirective):
             )
             return section
         section += paragraph(f"Against {result['against']}.")
-        section += table(("work", "side", "median", "times ours"), sides(result["rows"]))
+        section += sides(result["rows"])
         items = [nodes.list_item("", paragraph(text)) for text in remarks(result)]
         if items:
             section += nodes.bullet_list("", *items)
