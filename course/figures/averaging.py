@@ -40,7 +40,7 @@ def draw_channel(ax: Axes, token: npt.ArrayLike, average: npt.ArrayLike) -> None
     ax.annotate("the token", (t[-1], x[-1]), **_beside(LIGHT["attention"], up=apart))
     ax.annotate("its average", (t[-1], a[-1]), **_beside(LIGHT["average"], up=-apart))
     ax.spines["bottom"].set_bounds(1, len(x))
-    ax.set(xlabel="position t", ylabel="one channel of C")
+    ax.set(xlabel="tokens so far", ylabel="one channel of C")
 
 
 def draw_present(ax: Axes, shares: Mapping[str, npt.ArrayLike]) -> None:

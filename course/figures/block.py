@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from course.figures.palette import LIGHT, rgb
-from course.figures.style import BAND_OPACITY, BASELINE, OURS
+from course.figures.style import BAND_OPACITY, BASELINE, OURS, power_of_ten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,6 +120,8 @@ def draw_by_block(
     ax.set(xlim=(1, last), xlabel=xlabel, ylabel=f"{ylabel} (log scale)" if log else ylabel)
     if log:
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(power_of_ten))
+        ax.yaxis.set_minor_locator(NullLocator())
     else:
         ax.set_ylim(bottom=0)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -130,8 +130,8 @@ def draw_tiles(ax: Axes, T: int, tile: int, now: int) -> None:
     for name, width, colour in columns:
         face = (*rgb(LIGHT[colour]), 0.25)
         ax.add_patch(Rectangle((x, 0), width, T, fc=face, ec=LIGHT[colour], **box))
-        ax.text(x + width / 2, -0.35, name, ha="center", color=LIGHT[colour], fontsize=9)
-        x += width + 0.9
+        ax.text(x + width / 2, -0.35, name, ha="center", color=LIGHT[colour])
+        x += width + 1.4
     words: tuple[tuple[float, float, str, str, str], ...] = (
         (-2.0, T / 2, "q", "query", "right"),
         (T / 2, -2.5, "k", "key", "center"),
@@ -144,7 +144,7 @@ def draw_tiles(ax: Axes, T: int, tile: int, now: int) -> None:
             continue
         if text.startswith("not yet") and start + tile >= T:
             continue
-        ax.text(at_x, at_y, text, ha=side, va="center", color=LIGHT[colour], fontsize=9)
+        ax.text(at_x, at_y, text, ha=side, va="center", color=LIGHT[colour])
     ax.set(xlim=(-2.9, x), ylim=(T + 3.0, -3.1), aspect="equal")
     ax.axis("off")
 

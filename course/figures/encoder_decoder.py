@@ -82,7 +82,7 @@ def draw_schedule(ax: Axes, rates: Mapping[str, npt.ArrayLike], warmup: int) -> 
     ax.axvline(warmup, color=LIGHT["muted"], lw=0.8, zorder=0)
     ax.annotate(
         "warm-up ends", (warmup, 0), xytext=(5, 4), textcoords="offset points",
-        color=LIGHT["muted"], fontsize=9,
+        color=LIGHT["muted"],
     )  # fmt: skip
     ax.set(xlim=(0, longest), xlabel="training step", ylabel="learning rate, 10⁻⁴")
     ax.set_ylim(bottom=0)
@@ -121,7 +121,7 @@ def draw_training(ax: Axes, losses: Mapping[str, Sequence[float]], floor: float)
     ax.axhline(floor, **_BASELINE)
     ax.annotate(
         "the least possible", (longest, floor), xytext=(-2, -3), textcoords="offset points",
-        ha="right", va="top", color=LIGHT["average"], fontsize=9,
+        ha="right", va="top", color=LIGHT["average"],
     )  # fmt: skip
     ax.set(xlim=(0, longest), xlabel="training step", ylabel="loss, nats a token")
     ax.set_ylim(bottom=0)

@@ -46,19 +46,20 @@ def draw_partition(ax: Axes, maps: npt.ArrayLike) -> None:
     _bar(ax, mixed, "mixed", LIGHT["ink"])
     for h in range(H):
         centre = step * (h + 0.5)
-        _line(ax, (centre, _BAR), (centre, parts))
         _line(ax, (centre, parts + 3 * _THIN + 0.2), (centre, squares))
         _line(ax, (centre, squares + side), (centre, joined))
         _small_map(ax, w[h], centre - side / 2, squares, side)
-        for other in range(H):  # every part of what comes out hears every head
-            _line(ax, (centre, joined + _BAR), (step * (other + 0.5), mixed))
+        for other in range(H):  # every head reads the whole of x, and is heard in all of the end
+            elsewhere = step * (other + 0.5)
+            _line(ax, (elsewhere, _BAR), (centre, parts))
+            _line(ax, (centre, joined + _BAR), (elsewhere, mixed))
     notes = (
         (parts + 1.5 * _THIN + 0.1, f"{H} parts of C/{H}"),
         (squares + side / 2, "one map each"),
         (mixed + _BAR / 2, "C wide again"),
     )
     for y, text in notes:
-        ax.text(4.15, y, text, va="center", color=LIGHT["muted"], fontsize=9)
+        ax.text(4.15, y, text, va="center", color=LIGHT["muted"])
     ax.set(xlim=(-0.9, 5.6), ylim=(mixed + _BAR + 0.1, -0.1), aspect="equal")
     ax.axis("off")
 

@@ -75,7 +75,7 @@ def _say_missing(ax: Axes, missing: list[str]) -> None:
     if missing:
         text = f"{', '.join(missing)}: not yet measured"
         place = {"xy": (0.03, 0.5), "xycoords": "axes fraction", "va": "center"}
-        ax.annotate(text, **place, color=LIGHT["muted"], fontsize=9)  # type: ignore[arg-type]
+        ax.annotate(text, **place, color=LIGHT["muted"])  # type: ignore[arg-type]
 
 
 def _steps(ax: Axes) -> None:

@@ -82,7 +82,9 @@ def draw_losses(ax: Axes, losses: Mapping[str, Sequence[float]], width: int = 10
 
 
 def draw_ladder(ax: Axes, rows: Sequence[RowSummary]) -> None:
-    """Held-out perplexity rung by rung: our mean and spread, the reference as an open mark.
+    """Held-out perplexity rung by rung: our mean, the reference as an open mark.
+
+    A rung of several seeds has their standard deviation as a band round its mean.
 
     A rung without a record shows the reference's mark alone and says "not yet measured".
 
@@ -97,10 +99,12 @@ def draw_ladder(ax: Axes, rows: Sequence[RowSummary]) -> None:
             ax.plot([row.published], [y], **_REFERENCE, zorder=4)
         if row.mean is None:
             if row.published is not None:
-                ax.annotate("not yet measured", (row.published, y), **_beside(LIGHT["muted"], 9))
+                ax.annotate("not yet measured", (row.published, y), **_beside(LIGHT["muted"]))
             continue
-        band = (row.mean - (row.sd or 0.0), row.mean + (row.sd or 0.0))
-        ax.fill_betweenx([y - 0.28, y + 0.28], *band, color=LIGHT["attention"], alpha=BAND_OPACITY)
+        if row.sd:  # a single seed has no spread, and its row no band
+            low, high = row.mean - row.sd, row.mean + row.sd
+            height = [y - 0.28, y + 0.28]
+            ax.fill_betweenx(height, low, high, color=LIGHT["attention"], alpha=BAND_OPACITY, lw=0)
         ax.plot([row.mean], [y], marker="o", ms=5, color=LIGHT["attention"])
         # at the right of both marks, where the reference's would lie under the figure
         reference = row.published or 0.0
@@ -161,12 +165,6 @@ def _label_ends(ax: Axes, x: float, ends: list[tuple[float, str, str]]) -> None:
         ax.annotate(name, (x, y), xytext=(x * 1.02, place), textcoords="data", **label)
 
 
-def _beside(colour: str, size: float = 10) -> dict[str, Any]:
+def _beside(colour: str) -> dict[str, Any]:
     """A direct label at the right of a mark."""
-    return {
-        "xytext": (9, 0),
-        "textcoords": "offset points",
-        "va": "center",
-        "color": colour,
-        "fontsize": size,
-    }
+    return {"xytext": (9, 0), "textcoords": "offset points", "va": "center", "color": colour}

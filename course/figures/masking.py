@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from course.figures.palette import LIGHT
-from course.figures.style import BASELINE, OURS, draw_weights
+from course.figures.style import BASELINE, OURS, draw_weights, power_of_ten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,6 @@ def draw_mask(
         place: dict[str, Any] = {
             "ha": "center",
             "va": "center",
-            "fontsize": 9,
             "color": LIGHT["ink"],
         }
         ax.text(s + 0.5, t + 0.5, _cell_word(value), **place, bbox=None if may[t, s] else plate)
@@ -84,7 +83,7 @@ def draw_ratios(ax: Axes, T: npt.ArrayLike, ratios: Mapping[str, npt.ArrayLike])
         ax.plot(lengths, y, **style)
         _name(ax, lengths[-1], float(y[-1]), name, style["color"])
     ax.set(xscale="log", yscale="log", xlabel="tokens T (log scale)")
-    ax.set_ylabel("time ÷ one product's")
+    ax.set_ylabel("time ÷ one product’s")
     ax.set_xlim(lengths[0], lengths[-1] * (lengths[-1] / lengths[0]) ** 0.32)
     ax.set_xticks(lengths[:: max(1, len(lengths) // 4)])
     ax.spines["bottom"].set_bounds(lengths[0], lengths[-1])
@@ -131,6 +130,7 @@ def draw_leak(ax: Axes, depth: npt.ArrayLike, leaks: Mapping[str, npt.ArrayLike]
             ax.annotate(name, (at, 0), (0, 7), textcoords="offset points", color=colour)
     ax.set(xscale="log", ylim=(-0.03, 1.06), xlim=(x[0], x[-1]))
     ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(power_of_ten))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.0%}"))
     ax.set(xlabel="scores moved down by (log scale)", ylabel="weight of the future")
 

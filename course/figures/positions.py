@@ -168,7 +168,10 @@ def draw_reach(ax: Axes, records: Records) -> None:
     low, high = ax.get_ylim()
     ax.set_ylim(low * 0.97, high * 1.03)
     nice = (30, 35, 40, 45, 50, 60, 80, 100, 150, 200, 300, 500)
-    ticks = [v for v in nice if low <= v <= high]
+    ticks: list[float] = []
+    for v in nice:  # none so close to the one before that the words would touch
+        if low <= v <= high and (not ticks or v >= ticks[-1] * (high / low) ** 0.08):
+            ticks.append(v)
     if len(ticks) < 2:  # a narrow range: whole numbers
         ticks = list(range(math.ceil(low), math.floor(high) + 1))
     ax.set_yticks(ticks)
@@ -184,7 +187,7 @@ def _mark_trained(ax: Axes, trained: float) -> None:
     ax.axvline(trained, color=LIGHT["muted"], lw=0.8, ls=(0, (1, 2)), zorder=0)
     ax.annotate(
         "trained up to here", (trained, 1), xycoords=("data", "axes fraction"), xytext=(5, -4),
-        textcoords="offset points", va="top", color=LIGHT["muted"], fontsize=9,
+        textcoords="offset points", va="top", color=LIGHT["muted"],
     )  # fmt: skip
 
 

@@ -52,11 +52,11 @@ def draw_answers(ax: Axes, answers: Mapping[str, Sequence[float]], records: Reco
         if shares:
             _bar(ax, y, row, shares)
         else:
-            ax.text(0.02, y, "not yet measured", va="center", color=LIGHT["muted"], fontsize=9)
+            ax.text(0.02, y, "not yet measured", va="center", color=LIGHT["muted"])
         if published is not None:
             ax.plot([published], [y], **_MARK, zorder=5, clip_on=False)
     ax.axvline(0.5, **_CHANCE, zorder=3)
-    ax.text(0.5, -0.62, "chance", ha="center", va="bottom", color=LIGHT["average"], fontsize=9)
+    ax.text(0.5, -0.62, "chance", ha="center", va="bottom", color=LIGHT["average"])
     ax.set_yticks(range(len(answers)), [NAMES[row] for row in answers])
     ax.set(xlim=(0, 1), ylim=(len(answers) - 0.5, -0.6), xlabel="share of held-out questions")
     ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
@@ -135,5 +135,5 @@ def _bar(ax: Axes, y: int, row: str, shares: Sequence[float]) -> None:
             ax.add_patch(patch)
         if share > 0.09 + 0.017 * len(name):
             plate = {"facecolor": LIGHT["paper"], "lw": 0, "pad": 1.2} if hatch else None
-            ax.text(left + 0.02, y, name, va="center", color=LIGHT[colour], fontsize=9, bbox=plate)
+            ax.text(left + 0.02, y, name, va="center", color=LIGHT[colour], bbox=plate, zorder=4)
         left += share

@@ -91,7 +91,7 @@ def draw_by_width(
 
 
 def draw_row(ax: Axes, weights: npt.ArrayLike, name: str, title: str = "") -> None:
-    """One row of attention weights as bars, its largest marked where it has taken nearly all.
+    """One row of attention weights as bars; a cross says where one of them has taken nearly all.
 
     Args:
         ax: where to draw.
@@ -108,7 +108,12 @@ def draw_row(ax: Axes, weights: npt.ArrayLike, name: str, title: str = "") -> No
     colour = STYLES[name]["color"]
     ax.bar(np.arange(len(w)), w, width=0.9, color=colour)
     if w.max() > 0.9:
-        ax.plot([int(w.argmax())], [w.max() + 0.09], "x", color=colour, mew=1.6, clip_on=False)
+        top, left = int(w.argmax()), w.argmax() < len(w) / 2
+        ax.plot([top], [w.max() + 0.09], "x", color=colour, mew=1.6, clip_on=False)
+        ax.annotate(
+            "one takes all", (top, w.max()), xytext=(6 if left else -6, 0), va="top", color=colour,
+            textcoords="offset points", ha="left" if left else "right",
+        )  # fmt: skip
     ax.set(ylim=(0, 1.1), xticks=[], yticks=[0, 1], title=title)
     ax.spines["left"].set_bounds(0, 1)
 

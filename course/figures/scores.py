@@ -61,7 +61,7 @@ def draw_scores(
             ink = LIGHT["paper"] if share > 0.7 else LIGHT["ink"]
             # + 0.0: a small negative score is 0, not −0
             text = f"{round(float(score), digits) + 0.0:.{digits}f}".replace("-", "−")
-            ax.text(u + 0.5, t + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
+            ax.text(u + 0.5, t + 0.5, text, ha="center", va="center", color=ink)
     if mark is not None:
         for t, u in {mark, mark[::-1]}:
             ax.add_patch(Rectangle((u, t), 1, 1, fill=False, ec=LIGHT["ink"], lw=1.6, zorder=3))
@@ -84,6 +84,8 @@ def draw_head(
     mask: npt.ArrayLike | None = None,
 ) -> None:
     """One head as its matrices, left to right: x → q, k, v → weights → out; shade is size.
+
+    Shapes are named by their letters: what is drawn may be a corner of the matrices.
 
     Args:
         ax: where to draw.
@@ -108,16 +110,17 @@ def draw_head(
     right = middle + T + gap
     rows = {"q": 0.0, "k": T + gap, "v": 2 * (T + gap)}
     centre = rows["k"]
-    _matrix(ax, X, 0, centre, LIGHT["ink"], "x")
-    for name, m, colour in (("q", Q, "query"), ("k", K, "key"), ("v", V, "value")):
-        _matrix(ax, m, left, rows[name], LIGHT[colour], name)
+    _matrix(ax, X, 0, centre, LIGHT["ink"], "x (T, C)")
+    named = (("q", Q, "D", "query"), ("k", K, "D", "key"), ("v", V, "E", "value"))
+    for name, m, width, colour in named:
+        _matrix(ax, m, left, rows[name], LIGHT[colour], f"{name} (T, {width})")
         _arrow(ax, (X.shape[1], centre + T / 2), (left, rows[name] + T / 2), LIGHT[colour])
     half = (rows["q"] + rows["k"]) / 2
-    _matrix(ax, W, middle, half, LIGHT["attention"], "weights", top=1.0, allowed=allowed)
+    _matrix(ax, W, middle, half, LIGHT["attention"], "weights (T, T)", top=1.0, allowed=allowed)
     for name, colour in (("q", "query"), ("k", "key")):
         start = (left + Q.shape[1], rows[name] + T / 2)
         _arrow(ax, start, (middle, half + T / 2), LIGHT[colour])
-    _matrix(ax, out, right, centre + gap / 2, LIGHT["value"], "out")
+    _matrix(ax, out, right, centre + gap / 2, LIGHT["value"], "out (T, E)")
     end = (right, centre + gap / 2 + T / 2)
     _arrow(ax, (middle + T, half + T / 2), end, LIGHT["attention"])
     _arrow(ax, (left + V.shape[1], rows["v"] + T / 2), end, LIGHT["value"])
@@ -136,7 +139,7 @@ def _matrix(
     top: float | None = None,
     allowed: npt.NDArray[np.bool_] | None = None,
 ) -> None:
-    """A matrix as shaded cells with its name and shape above; ``top`` is what full shade means."""
+    """A matrix as shaded cells with its name above; ``top`` is what full shade means."""
     scale = top or float(np.abs(m).max()) or 1.0
     for (t, s), value in np.ndenumerate(m):
         if allowed is not None and not allowed[t, s]:
@@ -145,7 +148,7 @@ def _matrix(
         _cell(ax, left + s, top_row + t, colour, abs(float(value)) / scale)
     T, S = m.shape
     ax.add_patch(Rectangle((left, top_row), S, T, fill=False, lw=0.8, ec=LIGHT["muted"]))
-    ax.text(left, top_row - 0.25, f"{name} ({T}, {S})", color=colour, va="bottom")
+    ax.text(left, top_row - 0.25, name, color=colour, va="bottom")
 
 
 def _cell(ax: Axes, x: float, y: float, colour: str, shade: float) -> None:

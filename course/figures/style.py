@@ -7,6 +7,7 @@ these colours by its CSS variables when it puts a figure into a page.
 
 from __future__ import annotations
 
+import math
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,20 @@ REFERENCE = {"marker": "o", "ls": "none", "ms": 5, "mfc": "none", "mec": LIGHT["
 OURS: dict[str, Any] = {"color": LIGHT["attention"], "linestyle": "-"}
 BASELINE: dict[str, Any] = {"color": LIGHT["average"], "linestyle": (0, (4, 2.5))}
 BAND_OPACITY = 0.18
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power_of_ten(value: float, _: object = None) -> str:
+    """A tick of a logarithmic axis as a word: 1, 10, 10², 10⁻¹⁷; a formatter for matplotlib.
+
+    Matplotlib's own sets the exponent at 70% of its words' size, too small for a phone; these are
+    letters of the font. A value that is no power of ten is written as it is.
+    """
+    exponent = round(math.log10(value)) if value > 0 else 0
+    if not math.isclose(value, 10.0**exponent):
+        return f"{value:,g}"
+    return {0: "1", 1: "10"}.get(exponent, f"10{str(exponent).translate(_RAISED)}")
 
 
 def use_style() -> None:
@@ -135,8 +150,8 @@ def draw_weights(
     ax.tick_params(length=0)
     ax.set_xticks(np.arange(n_cols) + 0.5 if keys else [], keys or [])
     ax.set_yticks(np.arange(n_rows) + 0.5 if queries else [], queries or [])
-    ax.set_xlabel(f"key s, of {n_cols}", color=LIGHT["key"])
-    ax.set_ylabel(f"query t, of {n_rows}", color=LIGHT["query"])
+    ax.set_xlabel(f"key, of {n_cols}", color=LIGHT["key"])
+    ax.set_ylabel(f"query, of {n_rows}", color=LIGHT["query"])
 
 
 def _cells_path(chosen: npt.NDArray[np.bool_]) -> Path:
@@ -169,4 +184,4 @@ def _write_numbers(ax: Axes, w: npt.NDArray[np.float64], allowed: npt.NDArray[np
         # dark words on light blue, paper-coloured ones on full blue
         ink = LIGHT["paper"] if w[t, s] > 0.62 else LIGHT["ink"]
         text = f"{w[t, s]:.2f}".lstrip("0") if w[t, s] < 0.995 else "1"
-        ax.text(s + 0.5, t + 0.5, text, ha="center", va="center", color=ink, fontsize=9)
+        ax.text(s + 0.5, t + 0.5, text, ha="center", va="center", color=ink)

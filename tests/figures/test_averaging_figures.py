@@ -17,6 +17,7 @@ def test_channel_draws_token_and_average_with_direct_labels(ax):
     assert any(np.array_equal(y, x) for y in drawn)
     assert any(np.array_equal(y, a) for y in drawn)
     assert {t.get_text() for t in ax.texts} == {"the token", "its average"}
+    assert (ax.get_xlabel(), ax.lines[1].get_xdata()[0]) == ("tokens so far", 1)
 
 
 def test_the_average_is_grey_and_dashed(ax):

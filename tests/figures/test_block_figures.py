@@ -59,6 +59,8 @@ def test_a_logarithmic_scale_says_so(ax):
     assert ax.get_yscale() == "log"
     assert ax.get_ylabel() == "gradient (log scale)"
     assert ax.get_xlabel() == "layer"
+    ax.figure.canvas.draw()
+    assert "10⁻⁸" in {t.get_text() for t in ax.get_yticklabels()}  # no formula: its words are small
 
 
 @pytest.mark.parametrize("series", [{}, {"a": [1, 2]}, {name: [[1, 2]] for name in "abc"}])

@@ -25,9 +25,11 @@ def test_queries_keys_and_values_are_cut_into_as_many_parts_as_heads(ax, H):
     assert len(value) == 2 * H  # the values, and the results joined
 
 
-def test_every_result_is_mixed_into_every_part(ax):
+def test_every_head_reads_all_of_x_and_is_mixed_into_every_part(ax):
     draw_partition(ax, causal(3))
-    assert len(ax.lines) == 3 * 3 + 3 * 3
+    assert len(ax.lines) == 3 * 3 + 3 * 2 + 3 * 3
+    fan = [line.get_xdata() for line in ax.lines if line.get_ydata()[0] == 0.5]  # from x
+    assert len({tuple(x) for x in fan}) == 9
     assert {t.get_text() for t in ax.texts} == {
         *("x", "q", "k", "v", "joined", "mixed"),
         *("3 parts of C/3", "one map each", "C wide again"),

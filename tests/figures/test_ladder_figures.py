@@ -73,6 +73,12 @@ def test_a_measured_rung_shows_mean_band_and_published(ax, ladder):
     assert band.x1 == pytest.approx(60 + 2**0.5)
 
 
+def test_a_rung_of_one_seed_has_no_band(ax, ladder):
+    draw_ladder(ax, [measured(ladder, "no-context", [60.0])])
+    assert [t.get_text() for t in ax.texts] == ["60.0"]
+    assert not ax.collections
+
+
 def test_the_chart_of_no_rung_is_refused(ax):
     with pytest.raises(ValueError, match="no rung"):
         draw_ladder(ax, [])

@@ -69,6 +69,8 @@ def test_a_mask_that_leaks_is_red_with_a_cross_and_one_that_does_not_is_blue(ax)
     crosses = [line for line in ax.lines if line.get_marker() == "x"]
     assert [line.get_xdata()[0] for line in crosses] == [100]
     assert {t.get_text() for t in ax.texts} == {"−∞", "−100"}
+    ax.figure.canvas.draw()
+    assert {"10²", "10³"} <= {t.get_text() for t in ax.get_xticklabels()}
 
 
 @pytest.mark.parametrize("leaks", [{}, {"m": [0.0, 1.5]}, {"m": [0.0]}])

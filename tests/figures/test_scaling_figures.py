@@ -60,6 +60,7 @@ def test_a_row_is_bars_and_a_collapsed_one_has_a_cross(ax):
     assert [bar.get_height() for bar in ax.patches] == [0.02, 0.95, 0.03]
     assert ax.lines[0].get_xdata().tolist() == [1]
     assert ax.lines[0].get_marker() == "x"
+    assert [t.get_text() for t in ax.texts] == ["one takes all"]
 
 
 def test_a_row_that_spreads_has_no_cross(ax):

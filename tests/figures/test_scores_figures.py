@@ -43,14 +43,14 @@ def test_scores_that_cannot_be_drawn_are_refused(ax, scores, names):
         draw_scores(ax, scores, names)
 
 
-def test_a_head_shows_its_six_matrices_with_their_shapes(ax):
+def test_a_head_shows_its_six_matrices_with_their_shapes_by_letter(ax):
     rng = np.random.default_rng(0)
     x, (q, k), v = rng.normal(size=(3, 5)), rng.normal(size=(2, 3, 2)), rng.normal(size=(3, 4))
     mask = np.tril(np.ones((3, 3), bool))
     weights = mask / mask.sum(1, keepdims=True)
     draw_head(ax, x, q, k, v, weights, mask=mask)
     names = {t.get_text() for t in ax.texts}
-    assert names == {"x (3, 5)", "q (3, 2)", "k (3, 2)", "v (3, 4)", "weights (3, 3)", "out (3, 4)"}
+    assert names == {"x (T, C)", "q (T, D)", "k (T, D)", "v (T, E)", "weights (T, T)", "out (T, E)"}
     assert sum(isinstance(p, FancyArrowPatch) for p in ax.patches) == 7
     assert sum(bool(p.get_hatch()) for p in ax.patches) == 3
 
