@@ -186,7 +186,8 @@ def records_table() -> Records:
     for name, experiment in EXPERIMENTS.items():
         rows = [row for row in load_records(name) if not row.row.optional]
         have = [row for row in rows if row.n]
-        said = f"{len(have)} of {len(rows)} rows, {sum(row.n for row in have)} runs"
+        runs = sum(row.n for row in have)
+        said = f"{len(have)} of {len(rows)} rows, {runs} run{'' if runs == 1 else 's'}"
         if stale := sum(row.stale for row in have):
             said += f", {stale} rows stale"
         found.append((name, experiment.title, said, f"python -m course experiments run {name}"))

@@ -51,8 +51,8 @@ def _a21() -> Finding:
     "A35",
     "Cannot represent, and never learned that range",
     "Two different failures.  A rotary model read past its training length has angles it never "
-    "met; divide the positions so that the angles are those of training and it reads on, which "
-    "is most of what long-context announcements are.",
+    "met; divide the positions and the angles are those of training, but neighbours stand closer "
+    "than they ever did: without further training this gains next to nothing.",
     check="rescaled RoPE at 256 beside A21: rescaling changes what it reads",
     ours="rescaling by the ratio of the lengths, without further training",
     evidence=(
