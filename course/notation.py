@@ -45,7 +45,7 @@ TERMS = (
     Term("context_length", "", "the longest text a model reads at once", "block_size (nanoGPT)"),
     Term("q", "(B, H, T, D)", "queries", "Q (2017)"),
     Term("k, v", "(B, H, S, D)", "keys, values", "K, V (2017)"),
-    Term("q_proj, k_proj, v_proj", "(C, C)", "the maps that make them", "$W^Q$, $W^K$, $W^V$; in_proj"),
+    Term("q_proj, k_proj, v_proj", "(C, C)", "make them", "$W^Q$, $W^K$, $W^V$; in_proj"),
     Term("o_proj", "(C, C)", "mixes the heads' outputs", "$W^O$; out_proj; c_proj"),
     Term("scores", "(B, H, T, S)", "q·k, divided by √D unless said", "attention logits"),
     Term(
@@ -81,7 +81,11 @@ GLOSSARY = (
     Word("effective tokens", "exp of a row's entropy: how many it attends to", "05-scaling"),
     Word("embedding", "the vector that stands for a token, learned", "01-average"),
     Word("entropy", "−Σ w log w of a row of weights, in nats", "05-scaling"),
-    Word("feed-forward network", "two linear maps, a ReLU or GELU between, on each position by itself", "07-block"),
+    Word(
+        "feed-forward network",
+        "two linear maps, a ReLU or GELU between, on each position by itself",
+        "07-block",
+    ),
     Word("head", "one set of queries, keys and values, with its own weights", "04-qkv"),
     Word("held-out text", "text that was not trained on, for measuring", "01-average"),
     Word("induction", "[A][B] … [A] → [B], by two heads in turn", "12-what-a-head-does"),
@@ -97,7 +101,11 @@ GLOSSARY = (
     Word("pre-norm, post-norm", "LayerNorm before a sub-layer, or after its sum", "07-block"),
     Word("query, key, value", "what looks, what is found, what is handed over", "04-qkv"),
     Word("residual stream", "what runs through all blocks; each block adds to it", "07-block"),
-    Word("rotary embedding", "queries and keys turned by an angle in proportion to their place", "08-positions"),
+    Word(
+        "rotary embedding",
+        "queries and keys turned by an angle in proportion to their place",
+        "08-positions",
+    ),
     Word("softmax", "exponentials divided by their sum: positive, and 1 in all", "03-softmax"),
     Word(
         "teacher forcing",

@@ -11,7 +11,8 @@ _SCORES = (0.5, 2, 8, 32, 128, 512, 2048, 8192)  # MB for n = 128, 256, …, 16,
 @claim(
     "A22",
     "Two tensors of a layer are n × n",
-    "Scores and weights grow with the square of the length, the rest of a layer with the length itself.  "
+    "Scores and weights grow with the square of the length, the rest of a layer with the length "
+    "itself.  "
     "A kernel that never stores them needs memory linear in n for the same result.",
     published="scores 0.5, 2, …, 8192 MB; peaks 14.6 … 4300.1 MB, out of memory at 16,384 on "
     "8 GB; exponents over the last four: time 1.91, memory 1.87",

@@ -23,9 +23,9 @@ _BASELINE: dict[str, Any] = dict(BASELINE)
 # A colour and a dash or mark for each scheme: never colour alone.
 SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "none": ("none", _BASELINE),
-    "learned": ("learned", {"color": LIGHT["wrong"], "marker": "x", "mew": 1.4}),
+    "learned": ("learned", {"color": LIGHT["ink"], "marker": "x", "mew": 1.4}),
     "sinusoidal": ("sinusoids", {"color": LIGHT["ink"], "linestyle": (0, (1, 1.4))}),
-    "rope": ("RoPE", {"color": LIGHT["value"], "linestyle": (0, (5, 1, 1, 1))}),
+    "rope": ("RoPE", {"color": LIGHT["attention"], "linestyle": (0, (5, 1, 1, 1))}),
     "alibi": ("ALiBi", _OURS),
 }
 

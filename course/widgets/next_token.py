@@ -52,7 +52,8 @@ class NextToken(CourseWidget):
         "title": "From logits to a token",
         "look_for": (
             "the tail. Temperature reshapes the whole distribution and leaves a thousand unlikely "
-            "tokens possible; top-k and top-p cut them off, top-p more where the model is sure."
+            "tokens possible; top-k and top-p cut them off, top-p more where the model is sure. "
+            "Outlines: before the cuts."
         ),
         "picture": "The likeliest tokens as bars: before and after the cuts.",
         "context": "text so far",

@@ -56,10 +56,11 @@ export default course({
         const lengths = [...new Set(points.map((p) => p[0]))].sort((u, v) => u - v), values = points.map((p) => p[1]);
         const lo = 10 * Math.floor(Math.min(...values) / 10), hi = 10 * Math.ceil(Math.max(...values) / 10);
         const reach = plot(svg, "reach", { ...box, title: t("reach"), X: { range: [lengths[0], lengths.at(-1)], ticks: lengths, log: true }, Y: { range: [lo, hi], ticks: [lo, (lo + hi) / 2, hi], log: true, text: (v) => fixed(v, 0) } });
-        const kinds = ["attention", "", "average", "key", "value"];
-        measured.forEach(([name, line], i) => curve(reach, name, line, kinds[i % kinds.length]));
+        // As in the figures of chapter 8: two colours, told apart by their dashes.
+        const kinds = { sinusoids: "dotted", RoPE: "attention dashdot", ALiBi: "attention" };
+        measured.forEach(([name, line]) => curve(reach, name, line, kinds[name] ?? ""));
         // Names at the right end, pushed apart where curves meet.
-        const ends = measured.map(([name, line], i) => ({ name, y: reach.sy(line.at(-1)[1]), kind: kinds[i % kinds.length] })).sort((u, v) => u.y - v.y);
+        const ends = measured.map(([name, line]) => ({ name, y: reach.sy(line.at(-1)[1]), kind: kinds[name] ?? "" })).sort((u, v) => u.y - v.y);
         ends.forEach((e, i) => i && (e.y = Math.max(e.y, ends[i - 1].y + 14)));
         join(layer(reach.g, "names"), "text", ends, (e) => ({ x: box.x + box.w + 6, y: e.y + 4, class: `cw-label ${e.kind}`, text: e.name }));
       }

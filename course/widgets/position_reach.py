@@ -52,7 +52,7 @@ class PositionReach(CourseWidget):
         "distance": "distance q to k",
         "pair": "rotary pair i",
         "head": "ALiBi head",
-        "rotation": "RoPE: cos(distance · θᵢ)",
+        "rotation": "RoPE: cos(ωᵢ · distance)",
         "slope": "ALiBi: exp(−m · distance)",
         "reach": "perplexity against length",
         "not_measured": "not yet measured",
