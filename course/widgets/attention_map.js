@@ -51,6 +51,7 @@ export default course({
       const mine = (list, chosen) => list.map((text, i) => (all || i === chosen ? text : ""));
       const best = n.row.indexOf(Math.max(...n.row));
       heat(svg, "map", {
+        W,
         x: labels, y, size, rows: T, cols: S, hatch: f.hatch, value: (i, j) => (causal && j > i ? null : at(i, j)),
         rowLabels: mine(queries, f.get("query") - 1), colLabels: mine(keys, best), slant, mark: { row: f.get("query") - 1 },
         key: `${f.get("layer")} ${f.get("head")} ${labels} ${y} ${size}`,

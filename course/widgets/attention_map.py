@@ -28,7 +28,7 @@ def _heights(
     longest = max(map(len, keys))
     labels = min(88, 14 + 7 * max(map(len, queries)))
     found = []
-    for width, rest, choice, column in ((302, 245, 74, 44), (654, 202, 0, 95)):
+    for width, rest, choice, column in ((302, 245, 78, 44), (654, 202, 0, 95)):
         size = max(5, min(46, (min(width, 560) - labels - 24) // S))
         slant = size >= 12 and longest * 7.5 > size
         top = min(76, 16 + 5.6 * longest) if slant else 22
@@ -78,7 +78,7 @@ class AttentionMap(CourseWidget):
         "mean": "mean",
         "query": "query (row)",
         "query_text": "{at}: {token}",
-        "width": "this head's part of the width C",
+        "width": "this head’s part of the width C",
         "row": "the row of “{token}”",
         "readout": (
             "“{token}” looks most at “{first.token}” ({first.weight:.2f}), then at "
@@ -195,8 +195,8 @@ class CrossAttentionMap(AttentionMap):
         **AttentionMap.STRINGS,
         "title": "What the decoder reads while it writes",
         "look_for": (
-            "the line the bright cells draw. No one told the model which word answers which; for a "
-            "task that copies in another order, the order can be read off the map."
+            "the line the bright cells draw. No one told the model which token answers which; for "
+            "a task that copies in another order, the order can be read off the map."
         ),
         "query": "token being written",
     }

@@ -6,12 +6,12 @@ export default course({
   numbers(get) {
     const T = get("T"), row = Math.min(get("row"), T);
     const weights = Array.from({ length: T }, (_, j) => (j < row ? 1 / row : 0));
-    return { T, row, weight: 1 / row, weights, masked: T - row, sum: weights.reduce((a, b) => a + b, 0), loop_adds: (T * (T + 1)) / 2, products: T * T };
+    return { T, row, t: row - 1, weight: 1 / row, weights, masked: T - row, sum: weights.reduce((a, b) => a + b, 0), loop_adds: (T * (T + 1)) / 2, products: T * T };
   },
 
   controls: (get, t) => [
     { kind: "range", trait: "T", label: t("T"), min: 2, max: 32 },
-    { kind: "range", trait: "row", label: t("row"), min: 1, max: () => get("T"), text: (v) => t("row_text", { row: Math.min(v, get("T")), T: get("T") }), end: String },
+    { kind: "range", trait: "row", label: t("row"), min: 1, max: () => get("T"), text: (v) => t("row_text", { row: Math.min(v, get("T")), t: Math.min(v, get("T")) - 1, T: get("T") }), end: (v) => `t = ${v - 1}` },
   ],
 
   picture(f) {
@@ -19,10 +19,10 @@ export default course({
     return (n, W) => {
       const wide = W >= 520, side = wide ? 300 : Math.min(W - 26, 300);
       const size = Math.floor(side / n.T), x = 24, y = 46;
-      const few = n.T <= 8, labels = Array.from({ length: n.T }, (_, i) => (few || i % Math.ceil(n.T / 8) === 0 ? String(i + 1) : ""));
+      const few = n.T <= 8, labels = Array.from({ length: n.T }, (_, i) => (few || i % Math.ceil(n.T / 8) === 0 ? String(i) : ""));
       const fraction = (i) => (i ? `1/${i + 1}` : "1");
       heat(svg, "matrix", {
-        x, y, size, rows: n.T, cols: n.T, hatch: f.hatch, title: t("matrix"),
+        W, x, y, size, rows: n.T, cols: n.T, hatch: f.hatch, title: t("matrix"),
         value: (i, j) => (j > i ? null : 1 / (i + 1)), key: `${n.T} ${size}`,
         rowLabels: labels, colLabels: labels, mark: { row: n.row - 1 },
       });

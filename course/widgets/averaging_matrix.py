@@ -17,7 +17,7 @@ class AveragingMatrix(CourseWidget):
 
     Args:
         T: how many tokens, 2 to 32.
-        row: the query whose row is framed, 1 to T.
+        row: the query whose row is framed, 1 to T; as everywhere in the text, t counts from 0.
         timings: what a notebook measured, as ``(T, loop seconds, matmul seconds)``; without any
             the chart counts the steps that must follow one another.
     """
@@ -38,15 +38,15 @@ class AveragingMatrix(CourseWidget):
         "picture": "The averaging matrix as a map of weights, and a chart of cost against T.",
         "T": "tokens T",
         "row": "query (row)",
-        "row_text": "{row} of {T}",
+        "row_text": "t = {t} ({row} of {T})",
         "matrix": "weights (T, T)",
         "steps": "steps one after another",
         "seconds": "milliseconds, measured here",
         "loop": "loop",
         "matmul": "product",
         "readout": (
-            "Row {row:d} of {T:d}: {row:d} weights of {weight:.3f}, {masked:d} masked, sum "
-            "{sum:.0f}. The loop makes {loop_adds:,d} additions in {T:d} steps; the product, "
+            "Row {row:d} of {T:d} (t = {t:d}): {row:d} weights of {weight:.3f}, {masked:d} masked, "
+            "sum {sum:.0f}. The loop makes {loop_adds:,d} additions in {T:d} steps; the product, "
             "{products:,d} multiplications in one."
         ),
     }
@@ -62,6 +62,7 @@ class AveragingMatrix(CourseWidget):
         return {
             "T": T,
             "row": row,
+            "t": row - 1,
             "weight": 1 / row,
             "weights": weights,
             "masked": T - row,

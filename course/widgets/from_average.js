@@ -37,7 +37,7 @@ export default course({
       const size = Math.max(5, Math.floor((W - left - gap - 2) / (2 * T))), all = size >= 12, y = 28;
       box = { y, size, T };
       const rows = Array.from({ length: T }, (_, i) => rowAt(f.get, i)), mark = { row: chosen };
-      const common = { y, size, rows: T, cols: T, hatch: f.hatch, mark };
+      const common = { W, y, size, rows: T, cols: T, hatch: f.hatch, mark };
       heat(svg, "average", { ...common, key: `${left} ${size}`, x: left, value: (i, j) => (j > i ? null : 1 / (i + 1)), rowLabels: wide ? words.map((w, i) => (all || i === chosen ? w : "")) : null, title: t("average") });
       heat(svg, "trained", { ...common, key: `${f.get("strength")} ${left} ${size}`, x: left + T * size + gap, value: (i, j) => (j > i ? null : rows[i][j]), title: t("trained") });
       // Under each column of the right-hand map, the word it stands for, if the row looks there.

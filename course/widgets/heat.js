@@ -3,14 +3,17 @@
 /**
  * The cells of a map, one pixel a cell, stretched by the browser without smoothing: a thousand cells
  * are one picture to style, lay out and paint. `amounts` holds a number from 0 to 1 for each cell.
+ * Placed in parts of the width W that is drawn for, it stays under its cells where the picture is
+ * shown in another, as on paper.
  */
-function pixels(svg, name, { x, y, w, h: height, rows, cols }, amounts) {
+function pixels(svg, name, { x, y, w, h: height, rows, cols, W }, amounts) {
   const maps = (svg._maps ??= {}), canvas = (maps[name] ??= h("canvas", { class: "cw-map", "aria-hidden": "true" }));
   if (!canvas.parentNode) svg.before(canvas);
   const empty = amounts.every((v) => v === 0);
   attributes(canvas, { hidden: empty }); // a map of numbers only
   if (empty) return;
-  attributes(canvas, { width: cols, height: rows, style: `left:${x}px;top:${y}px;width:${cols * w}px;height:${rows * height}px` });
+  const part = (v) => `${((100 * v) / W).toFixed(3)}%`; // a margin's percentage, too, is one of the width
+  attributes(canvas, { width: cols, height: rows, style: `left:${part(x)};margin-top:${part(y)};width:${part(cols * w)};aspect-ratio:${cols * w}/${rows * height}` });
   // Read back never, drawn by the processor always: a map is too small to be worth a trip to the GPU.
   const c = (canvas._context ??= canvas.getContext("2d", { willReadFrequently: true }));
   const image = c.createImageData(cols, rows);
@@ -22,15 +25,15 @@ function pixels(svg, name, { x, y, w, h: height, rows, cols }, amounts) {
 }
 
 /**
- * Draw a matrix at (x, y) with cells of `size` px (or [width, height]); may be repeated.
+ * Draw a matrix at (x, y) with cells of `size` px (or [width, height]) in a picture W wide; may be repeated.
  * value(i, j): a number, or null where masked. Options: weight(i, j) → 0 … 1 for the colour (the
  * value itself by default; null leaves the cell bare), text(v) to write numbers, rowLabels,
  * colLabels (and their classes), title, mark: {row, col} to frame; key: the cells are drawn anew
  * only when it changes (or the page's theme).
  */
-function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabels, colLabels, rowKind = "query", colKind = "key", title, mark = {}, hatch, slant, key }) {
+function heat(svg, name, { W, x, y, size, rows, cols, value, weight, text, rowLabels, colLabels, rowKind = "query", colKind = "key", title, mark = {}, hatch, slant, key }) {
   const g = layer(svg, name), [w, h0] = Array.isArray(size) ? size : [size, size];
-  const words = [], draws = key === undefined || stale(g, "cells", `${key} ${svg._f.theme()}`);
+  const words = [], draws = key === undefined || stale(g, "cells", `${key} ${W} ${svg._f.theme()}`);
   if (draws || text) {
     const amounts = new Float32Array(rows * cols), hatched = [];
     for (let i = 0; i < rows; i++) {
@@ -49,7 +52,7 @@ function heat(svg, name, { x, y, size, rows, cols, value, weight, text, rowLabel
       }
     }
     if (draws) {
-      pixels(svg, name, { x, y, w, h: h0, rows, cols }, amounts);
+      pixels(svg, name, { x, y, w, h: h0, rows, cols, W }, amounts);
       join(layer(g, "hatched"), "path", [0], () => ({ d: boxes(hatched), fill: hatch }));
     }
   }

@@ -5,7 +5,7 @@ export default course({
     const rung = get("rung"), rows = get("rows"), row = rows[rung - 1], before = rows[rung - 2]?.mean ?? null, strings = get("strings");
     const step = row.mean === null || before === null ? null : row.mean - before;
     return {
-      say: row.mean === null ? "none" : step === null ? "" : "step", rung, name: strings.names[rung - 1],
+      say: row.mean === null ? "none" : step === null ? "" : "step", rung, before: rung - 1, name: strings.names[rung - 1],
       mean: row.mean, published: row.published, measured: row.mean === null ? "" : measured(row, strings),
       step: step === null ? null : Math.abs(step), direction: strings[step !== null && step < 0 ? "better" : "worse"],
     };
@@ -23,18 +23,26 @@ export default course({
       });
       const at = (i) => y + step * (i + 0.5) + drop, shown = rows.slice(0, n.rung);
       join(layer(p.g, "rows"), "path", rows, (_, i) => ({ d: `M${left} ${at(i)}H${W - 44}`, class: "cw-grid" }));
-      join(layer(p.g, "names"), "text", rows, (_, i) => ({
-        x: wide ? left - 10 : left, y: wide ? at(i) + 4 : at(i) - 11, "text-anchor": wide ? "end" : "start",
-        class: i + 1 > n.rung ? "cw-small" : i + 1 === n.rung ? "cw-label" : "", text: `${i + 1}  ${names[i]}`,
-      }));
       const done = shown.map((row, i) => ({ ...row, i })).filter((row) => row.mean !== null);
       join(layer(p.g, "path"), "path", [0], () => ({ d: done.map((r, k) => `${k ? "L" : "M"}${p.sx(r.mean).toFixed(1)} ${at(r.i)}`).join(""), class: "cw-line guide" }));
       join(layer(p.g, "published"), "circle", shown.map((row, i) => ({ ...row, i })), (r) => ({ cx: p.sx(r.published).toFixed(1), cy: at(r.i), r: 5.5, class: "cw-open" }));
       join(layer(p.g, "spread"), "path", done, (r) => ({ d: `M${p.sx(Math.max(30, r.mean - r.sd)).toFixed(1)} ${at(r.i)}H${p.sx(r.mean + r.sd).toFixed(1)}`, class: "cw-spread" }));
-      // Rungs that read the past by an average are grey, those with attention blue.
-      join(layer(p.g, "dots"), "circle", done, (r) => ({ cx: p.sx(r.mean).toFixed(1), cy: at(r.i), r: r.i + 1 === n.rung ? 6 : 4, class: `cw-fill ${r.i < 4 ? "average" : "attention"}` }));
-      const labels = shown.map((row, i) => ({ ...row, i })).map((r) => ({ x: p.sx(Math.max(r.mean ?? 0, r.published)) + 11, y: at(r.i) + 4, class: r.mean === null ? "cw-small" : "", text: r.mean === null ? t("not_measured") : fixed(r.mean, 1) + (r.stale ? ` (${t("stale")})` : ""), "text-anchor": r.published > 200 ? (r.mean === null ? "end" : "start") : "start" }));
-      join(layer(p.g, "values"), "text", labels, (a) => ({ ...a, x: a["text-anchor"] === "end" ? a.x - 22 : a.x }));
+      // Rungs without attention are grey, those with it blue; so is the number that goes with the dot.
+      const kind = (i) => (i < 4 ? "average" : "attention");
+      join(layer(p.g, "dots"), "circle", done, (r) => ({ cx: p.sx(r.mean).toFixed(1), cy: at(r.i), r: r.i + 1 === n.rung ? 6 : 4, class: `cw-fill ${kind(r.i)}` }));
+      // After the path: on a phone it runs behind the names.
+      join(layer(p.g, "names"), "text", rows, (_, i) => ({
+        x: wide ? left - 10 : left, y: wide ? at(i) + 4 : at(i) - 11, "text-anchor": wide ? "end" : "start",
+        class: i + 1 > n.rung ? "cw-small" : i + 1 === n.rung ? "cw-label" : wide ? "" : "cw-halo", text: `${i + 1}  ${names[i]}`,
+      }));
+      // A number stands at the right of both marks, and at their left where it would not fit there.
+      const labels = shown.map((row, i) => {
+        const marks = row.mean === null ? [row.published] : [row.mean, row.published];
+        const text = row.mean === null ? t("not_measured") : fixed(row.mean, 1) + (row.stale ? ` (${t("stale")})` : "");
+        const right = p.sx(Math.max(...marks)) + 11, fits = right + 6.5 * text.length < W;
+        return { x: fits ? right : p.sx(Math.min(...marks)) - 11, y: at(i) + 4, "text-anchor": fits ? "start" : "end", class: row.mean === null ? "cw-small" : `cw-halo ${kind(i)}`, text };
+      });
+      join(layer(p.g, "values"), "text", labels, (a) => a);
       attributes(svg, { width: W, height: y + height + 24, viewBox: `0 0 ${W} ${y + height + 24}` });
     };
   },

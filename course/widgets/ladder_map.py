@@ -19,7 +19,7 @@ class LadderMap(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (841, 640)
+    HEIGHTS = (880, 650)
 
     rung = traitlets.Int(10, min=1, max=10).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -28,8 +28,9 @@ class LadderMap(CourseWidget):
         "title": "The ladder: ten models, one idea each",
         "look_for": (
             "the two steps to the right, where a model loses its token or gains capacity it cannot "
-            "use, and the one step left that is attention. Filled: measured here, with the spread "
-            "of the seeds; open: published."
+            "use, and the one step left that is attention. Grey: without attention; blue: with it. "
+            "Filled, and its number: measured here, with the spread as a band where there are "
+            "several seeds; open: published."
         ),
         "picture": "Ten rows, one a model, with its held-out perplexity as a point.",
         "rung": "up to rung",
@@ -51,7 +52,7 @@ class LadderMap(CourseWidget):
         "readout": ("Rung {rung:d}, {name}: perplexity {measured}, published {published:.1f}."),
         "readout_step": (
             "Rung {rung:d}, {name}: perplexity {measured}, published {published:.1f}; {step:.1f} "
-            "points {direction} the rung below."
+            "points {direction} rung {before:d}."
         ),
         "readout_none": "Rung {rung:d}, {name}: not yet measured (published {published:.1f}).",
         "better": "better than",
@@ -67,7 +68,7 @@ class LadderMap(CourseWidget):
         super().__init__(rows=rows, **traits)
 
     def numbers(self) -> dict[str, Any]:
-        """The topmost shown rung and how far it is from the one below."""
+        """The last shown rung and how far it is from the one before it."""
         row = self.rows[self.rung - 1]
         before = self.rows[self.rung - 2] if self.rung > 1 else {"mean": None}
         step = None
@@ -76,6 +77,7 @@ class LadderMap(CourseWidget):
         return {
             "say": "none" if row["mean"] is None else "" if step is None else "step",
             "rung": self.rung,
+            "before": self.rung - 1,
             "name": self.strings["names"][self.rung - 1],
             "mean": row["mean"],
             "published": row["published"],

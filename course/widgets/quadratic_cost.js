@@ -22,7 +22,7 @@ export default course({
   picture(f) {
     const svg = f.svg(), { t } = f;
     return (n, W) => {
-      const wide = W >= 520, y = 30, height = wide ? 290 : 260, dtype = f.get("dtype"), x = 44, end = 32;
+      const wide = W >= 520, y = 30, height = wide ? 290 : 260, dtype = f.get("dtype"), x = 44, end = 42;
       const p = plot(svg, "memory", {
         x, y, w: W - x - end, h: height, title: t("memory"),
         X: { range: [128, 2 ** 20], ticks: wide ? [128, 1024, 8192, 65536, 2 ** 20] : [128, 8192, 2 ** 20], log: true, text: (v) => fixed(v, 0, true), label: "n" },
@@ -30,7 +30,7 @@ export default course({
       });
       const cap = (v) => Math.min(1e8, Math.max(0.1, v));
       join(layer(p.g, "cards"), "path", CARDS, (gb) => ({ d: `M${x} ${p.sy(gb * 1024).toFixed(1)}H${W - end}`, class: "cw-line card" }));
-      join(layer(p.g, "card-names"), "text", CARDS, (gb, i) => ({ x: x + 6 + i * 52, y: p.sy(gb * 1024) - 5, class: "cw-small", text: t("card", { gb }) }));
+      join(layer(p.g, "card-names"), "text", CARDS, (gb) => ({ x: W - end + 4, y: p.sy(gb * 1024) + 4, class: "cw-small", text: t("card", { gb }) }));
       curve(p, "both", () => LENGTHS.map((v) => [v, memory(v, dtype).both]).filter(([, m]) => m <= 1e8 && m >= 0.1), "attention", dtype);
       curve(p, "tiles", () => LENGTHS.map((v) => [v, cap(memory(v, dtype).tiles)]), "average", dtype);
       const here = p.sx(n.n).toFixed(1);
@@ -43,9 +43,11 @@ export default course({
       join(layer(p.g, "measured"), "circle", measured, ([a, b]) => ({ cx: p.sx(a).toFixed(1), cy: p.sy(cap(b)).toFixed(1), r: 4, class: "cw-open" }));
       const words = [
         { x: p.sx(2 ** 17) - 12, y: p.sy(memory(2 ** 17, "float32").both), "text-anchor": "end", class: "cw-label attention", text: t("quadratic") },
-        { x: p.sx(65536), y: p.sy(memory(65536, "float32").tiles) + 26, "text-anchor": "start", class: "cw-label average", text: t("linear") },
+        { x: p.sx(2 ** 17), y: p.sy(memory(2 ** 17, "float32").tiles) + 25, "text-anchor": "start", class: "cw-label average", text: t("linear") },
       ];
-      if (measured.length) words.push({ x: p.sx(measured.at(-1)[0]) + 9, y: p.sy(cap(measured.at(-1)[1])) + 14, "text-anchor": "start", class: "cw-small", text: t("measured") });
+      // Below the dashed line, under its last mark; without one there, beside the last of the others.
+      const low = f.get("measured_tiles").at(-1), [a, b] = low ?? measured.at(-1) ?? [];
+      if (a) words.push({ x: p.sx(a) + (low ? -2 : 9), y: p.sy(cap(b)) + (low ? 21 : 6), "text-anchor": "start", class: "cw-small", text: t("measured") });
       join(layer(p.g, "names"), "text", words, (a) => a);
       attributes(svg, { width: W, height: y + height + 40, viewBox: `0 0 ${W} ${y + height + 40}` });
     };

@@ -42,7 +42,7 @@ class QuadraticCost(CourseWidget):
             "the slopes. Every doubling of n takes the blue line up by four and the dashed one by "
             "two. Half the precision moves the blue line down once; it does not change its slope."
         ),
-        "picture": "Memory against sequence length on logarithmic scales, with three cards' sizes.",
+        "picture": "Memory against sequence length on logarithmic scales, with three cards’ sizes.",
         "n": "sequence length n",
         "dtype": "dtype",
         "quadratic": "scores and weights",

@@ -71,7 +71,7 @@ class ScaledSoftmax(CourseWidget):
         ),
         "picture": (
             "Two bar charts of one row of 64 attention weights, divided and undivided, and two "
-            "curves against dₖ: effective tokens and the gradient's trace."
+            "curves against dₖ: effective tokens and the gradient’s trace."
         ),
         "d_k": "head width dₖ",
         "row": "query",

@@ -1,5 +1,11 @@
 // ShuffledAverage: the tokens are points of the plane; only their order in the window changes.
 
+/** How far two boxes [x, y, w, h] are apart; below 0 where they overlap. */
+const apart = ([ax, ay, aw, ah], [bx, by, bw, bh]) => {
+  const dx = Math.max(bx - ax - aw, ax - bx - bw), dy = Math.max(by - ay - ah, ay - by - bh);
+  return dx > 0 && dy > 0 ? Math.hypot(dx, dy) : Math.max(dx, dy);
+};
+
 export default course({
   numbers(get) {
     const words = get("words"), T = words.length, order = permutation(get("shuffle"), T);
@@ -25,7 +31,7 @@ export default course({
     const svg = f.svg(), { t } = f;
     const seen = []; // where the weighted summary has been: the last dozen places
     return (n, W) => {
-      const words = f.get("words"), T = words.length, wide = W >= 520, step = W / T;
+      const words = f.get("words"), T = words.length, wide = W >= 520, step = (W - (wide ? 0 : 18)) / T; // on a phone the last word leans to the right
       const row = { y: wide ? 44 : 62, h: 40 };
       const p0 = { g: layer(svg, "row") };
       const label = (x, y, text, kind = "cw-small", anchor = "start", turn = null) => ({ x, y, text, class: kind, "text-anchor": anchor, transform: turn });
@@ -37,7 +43,7 @@ export default course({
       const base = row.y + 12 + row.h, high = (w) => (row.h * w) / Math.max(...n.weights);
       join(layer(p0.g, "bars"), "path", [0], () => ({ d: boxes(n.weights.map((w, i) => [step * (i + 0.15), base - high(w), step * 0.7, high(w)])), class: "cw-fill attention" }));
       const even = (base - high(1 / T)).toFixed(1);
-      join(layer(p0.g, "even"), "path", [0], () => ({ d: `M0 ${even}H${W}`, class: "cw-line average" }));
+      join(layer(p0.g, "even"), "path", [0], () => ({ d: `M0 ${even}H${step * T}`, class: "cw-line average" }));
       join(layer(p0.g, "note"), "text", [label(0, base + 17, t("weights"))], (a) => a);
 
       const y = base + 40, height = wide ? 250 : 230, span = 2.5;
@@ -54,9 +60,24 @@ export default course({
       const [ax, ay] = [p.sx(n.average[0]), p.sy(n.average[1])], [bx, by] = [p.sx(n.weighted[0]), p.sy(n.weighted[1])];
       join(layer(p.g, "average"), "rect", [0], () => ({ x: ax - 6, y: ay - 6, width: 12, height: 12, class: "cw-fill average" }));
       join(layer(p.g, "weighted"), "circle", [0], () => ({ cx: bx.toFixed(1), cy: by.toFixed(1), r: 7, class: "cw-fill attention" }));
-      join(layer(p.g, "titles"), "text", [0, 1], (i) => (i
-        ? label(bx, by + (by < ay ? -13 : 22), t("weighted"), "cw-label attention", "middle")
-        : label(ax, ay + (by < ay ? 22 : -13), t("average"), "cw-label average", "middle")));
+      // Each name stands above or below its mark, where it is farther from whatever else is drawn;
+      // at its left or right only if it would touch something at both.
+      const drawn = words.map((word, i) => [p.sx(n.x[2 * i]) - 4, p.sy(n.x[2 * i + 1]) - 7, 14 + 7 * word.length, 14]);
+      const marks = { average: [ax - 7, ay - 7, 14, 14], weighted: [bx - 8, by - 8, 16, 16] };
+      const name = (which, other, cx, cy, kind) => {
+        const text = t(which), w = 8 * text.length, others = [...drawn, marks[other]];
+        const places = [[cx - w / 2, cy - 24], [cx - w / 2, cy + 11], [cx - 12 - w, cy - 7], [cx + 12, cy - 7]].map(([x0, y0]) => {
+          const own = [x0, y0, w, 14];
+          return [Math.min(...others.map((box) => apart(own, box))), own];
+        });
+        const farther = (a, b) => (b[0] > a[0] ? b : a), inside = places.filter(([, [x0]]) => x0 >= 4 && x0 + w <= W - 4);
+        let best = places.slice(0, 2).reduce(farther);
+        if (best[0] < 1) best = inside.reduce(farther, best);
+        drawn.push(best[1]);
+        return label(best[1][0] + w / 2, best[1][1] + 11, text, `cw-label ${kind}`, "middle");
+      };
+      const titles = [name("average", "weighted", ax, ay, "average"), name("weighted", "average", bx, by, "attention")];
+      join(layer(p.g, "titles"), "text", titles, (a) => a);
       attributes(svg, { width: W, height: y + height + 4, viewBox: `0 0 ${W} ${y + height + 4}` });
     };
   },

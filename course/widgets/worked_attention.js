@@ -32,7 +32,7 @@ export default course({
     const svg = f.svg(), { t } = f;
     const short = (digits) => (v) => fixed(v, digits).replace(/^(−?)0\./, "$1.");
     return (n, W) => {
-      const wide = W >= 600, masked = f.get("masked"), mark = { row: f.get("row") - 1 }, size = wide ? 43 : 35, left = 32;
+      const wide = W >= 600, masked = f.get("masked"), mark = { row: f.get("row") - 1 }, left = 32, gap0 = 24, size = wide ? 43 : Math.min(35, Math.floor((W - left - gap0) / 7));
       const cut = (m) => (i, j) => (masked && j > i ? null : m[i][j]);
       const maps = [
         ["scores", (i, j) => n.scores[i][j], 2, () => 0, 3],
@@ -41,12 +41,12 @@ export default course({
         ["out", (i, j) => n.out[i][j], 3, () => 0, 4],
       ];
       let x = left, y = 44;
-      const gap = wide ? (W - left - 13 * size) / 3 : 24;
+      const gap = wide ? (W - left - 13 * size) / 3 : gap0;
       maps.forEach(([name, value, digits, weight, cols], at) => {
         if (!wide && at === 2) (x = left), (y += 3 * size + 62);
         const first = x === left;
         heat(svg, name, {
-          x: Math.round(x), y, size, rows: 3, cols, value, weight, text: short(digits), hatch: f.hatch, title: t(name), mark,
+          W, x: Math.round(x), y, size, rows: 3, cols, value, weight, text: short(digits), hatch: f.hatch, title: t(name), mark,
           rowLabels: first ? NAMES : null, colLabels: name === "out" ? ["", "", "", ""] : NAMES,
         });
         x += cols * size + gap;

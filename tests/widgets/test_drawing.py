@@ -99,6 +99,23 @@ def test_a_map_shows_each_weight_and_follows_the_pages_theme(site: str, browser:
             assert np.abs(full[:, :3] - wanted).max() <= 2
 
 
+def test_a_map_stays_under_its_frame_where_the_picture_is_shown_narrower(
+    site: str, browser: Any
+) -> None:
+    """As on paper, where nothing is drawn anew: the widths are read before the widget hears."""
+    case = next(c for c in CASES if c.name == "FromAverage")
+    with Page(browser) as page:
+        widget = page.open(f"{site}/{case.slug}.html", case.name)
+        maps, frames = widget.root.evaluate(
+            "el => { el.querySelector('.cw-picture').style.width = '70%';"
+            " const all = (which) => [...el.querySelectorAll(which)].map(e => {"
+            " const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; });"
+            " return [all('canvas'), all('.cw-box')]; }"
+        )
+    assert len(maps) == len(frames) == 2
+    assert np.abs(np.array(maps) - np.array(frames)).max() < 1.5
+
+
 def test_every_attribute_that_names_a_theme_is_watched() -> None:
     named = set(re.findall(r"(?:html|body)[^{}]*?\[([\w-]+)", base.theme_css()))
     frame = (base.HERE / "frame.js").read_text(encoding="utf-8")
