@@ -85,9 +85,9 @@ def draw_running_maximum(ax: Axes, scores: npt.ArrayLike, tile: int) -> None:
     ax.stairs(tops, edges, baseline=None, color=LIGHT["attention"], lw=1.8)
     raised = np.flatnonzero(np.diff(tops, prepend=-np.inf) > 0)
     for i in raised[1:]:  # the first tile has nothing before it to be rescaled
-        ax.plot([edges[i]], [tops[i]], "o", mfc="none", mec=LIGHT["wrong"], mew=1.4, ms=7)
+        ax.plot([edges[i]], [tops[i]], "o", mfc="none", mec=LIGHT["ink"], mew=1.4, ms=7)
     for a in starts[1:]:
-        ax.axvline(a, color=LIGHT["line"], lw=0.6, zorder=0)
+        ax.axvline(a, color=LIGHT["faint"], lw=0.6, zorder=0)
     ax.annotate(
         "largest so far", (len(s), tops[-1]), xytext=(6, 0), textcoords="offset points",
         va="center", color=LIGHT["attention"], annotation_clip=False,

@@ -40,10 +40,11 @@ def draw_who_sees_whom(
             raise ValueError(f"{name}: a boolean (T, S) is needed, got {seen.dtype} {seen.shape}")
         T, S = seen.shape
         for t, s in np.ndindex(T, S):
-            look: dict[str, Any] = {"facecolor": (*rgb(LIGHT["attention"]), 0.5), "lw": 0.6}
+            blue = (*rgb(LIGHT["attention"]), 0.5)
+            look: dict[str, Any] = {"facecolor": blue, "edgecolor": LIGHT["paper"], "lw": 1.2}
             if not seen[t, s]:
-                look = {"fill": False, "hatch": "////", "lw": 0.6}
-            ax.add_patch(Rectangle((s, t), 1, 1, edgecolor=LIGHT["faint"], **look))
+                look = {"fill": False, "hatch": "////", "edgecolor": LIGHT["faint"], "lw": 0.6}
+            ax.add_patch(Rectangle((s, t), 1, 1, **look))
         rows, columns = sides[name]
         ax.set(xlim=(0, S), ylim=(T, 0), aspect="equal", xticks=[], yticks=[])
         ax.set_xlabel(columns, color=LIGHT["key"])

@@ -53,7 +53,7 @@ def _theme(**named: str) -> Mapping[str, str]:
     ink, paper = named["ink"], named["paper"]
     named["muted"] = mix(ink, paper, 0.72)  # secondary text: still at least 4.5 : 1
     named["line"] = mix(ink, paper, 0.16)  # hairlines, axes' spines
-    named["faint"] = mix(ink, paper, 0.34)  # hatching
+    named["faint"] = mix(ink, paper, 0.48)  # hatching
     named["surface"] = mix(ink, paper, 0.025)  # behind code
     return MappingProxyType(named)
 

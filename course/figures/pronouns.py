@@ -135,5 +135,6 @@ def _bar(ax: Axes, y: int, row: str, shares: Sequence[float]) -> None:
             ax.add_patch(patch)
         if share > 0.09 + 0.017 * len(name):
             plate = {"facecolor": LIGHT["paper"], "lw": 0, "pad": 1.2} if hatch else None
-            ax.text(left + 0.02, y, name, va="center", color=LIGHT[colour], bbox=plate, zorder=4)
+            ink = LIGHT["ink" if name == "right" else colour]
+            ax.text(left + 0.02, y, name, va="center", color=ink, bbox=plate, zorder=4)
         left += share

@@ -81,11 +81,12 @@ def draw_paths(ax: Axes, T: int, names: Sequence[str] = ("recurrence", "attentio
         ax.annotate(
             "", (t + 1, 1), (t, 1), arrowprops={**arrow, "color": LIGHT["average"], "ls": "--"}
         )
-        bend = {"connectionstyle": f"arc3,rad={-0.9 / (T - t):.3f}"}
-        strength = 1.6 if t == 0 else 0.6
+        # One head is enough where all paths meet; the thick one is the first token's.
+        look = {"lw": 1.6} if t == 0 else {"lw": 0.6, "arrowstyle": "-"}
+        bend = {"connectionstyle": f"arc3,rad={-0.12 - 0.9 / (T - t):.3f}"}
         ax.annotate(
             "", (T - 1, 0), (t, 0),
-            arrowprops={**arrow, **bend, "color": LIGHT["attention"], "lw": strength},
+            arrowprops={**arrow, **bend, "color": LIGHT["attention"], **look},
         )  # fmt: skip
     ax.set(xlim=(-3.2, T - 0.6), ylim=(-0.4, 1.4))
     ax.axis("off")
