@@ -51,7 +51,7 @@ class MaskedSoftmaxRow(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (1062, 818)
+    HEIGHTS = (1104, 818)
 
     scores = traitlets.List(
         traitlets.Float(min=-4.0, max=4.0), [1.0, 2.5, -0.5, 0.5, 1.5, 2.0], minlen=6, maxlen=6
