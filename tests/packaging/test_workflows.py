@@ -74,7 +74,7 @@ def test_ci_covers_every_python(root):
 
 def test_the_pages_published_are_those_that_make_book_builds(root):
     steps = workflow(root, "pages")["jobs"]["publish"]["steps"]
-    assert any(step.get("run") == "make book" for step in steps)
+    assert any(step.get("run") == "make book PDF=1" for step in steps)
     (upload,) = [step for step in steps if "upload-pages" in step.get("uses", "")]
     assert upload["with"]["path"] == "_build/html"
 

@@ -223,7 +223,7 @@ def _(choices: list[str]) -> str:
     moved = (row[0] - row[1]).abs() > 1e-9
     assert moved[:, pronouns.ADJECTIVE].all()
     assert moved.sum() == len(moved)
-    return "the adjective's own, in each head, and no other"
+    return "the adjective’s own, in each head, and no other"
 
 
 @answers("12-what-a-head-does", 3)
@@ -248,14 +248,14 @@ def _(choices: list[str]) -> str:
     deep = [block.attention.k_proj(block.attention_norm(block(y)))[0, 3] for y in (x, other)]
     assert torch.equal(*keys)
     assert not torch.allclose(*deep)
-    return "a first layer's key does not know which token stands before it"
+    return "a first layer’s key does not know which token stands before it"
 
 
 @answers("10-gpt", 1)
 def _(choices: list[str]) -> str:
     counts = [gpt_parameters(48, 3, 100, length)["total"] for length in (64, 128)]
     assert counts[1] - counts[0] == 64 * 48
-    return "a vector of the model's width for each new place"
+    return "a vector of the model’s width for each new place"
 
 
 @answers("10-gpt", 2)
@@ -283,4 +283,4 @@ def _(choices: list[str]) -> str:
     cache = model.new_cache(1)
     rows = [model(idx[:, t : t + 1], cache) for t in range(8)]  # one query at a time
     assert torch.allclose(torch.cat(rows, 1), model(idx), atol=1e-5)
-    return "an earlier token's query is never asked again"
+    return "an earlier token’s query is never asked again"
