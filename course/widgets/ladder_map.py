@@ -28,7 +28,7 @@ class LadderMap(CourseWidget):
         "title": "The ladder: ten models, one idea each",
         "look_for": (
             "the two steps to the right, where a model loses its token or gains capacity it cannot "
-            "use, and the one step left that is attention. Grey: without attention; blue: with it. "
+            "use; the long step left is the token coming back. Grey: without attention; blue: with it. "
             "Filled, and its number: measured here, with the spread as a band where there are "
             "several seeds; open: published."
         ),
