@@ -28,8 +28,8 @@ class LadderMap(CourseWidget):
         "title": "The ladder: ten models, one idea each",
         "look_for": (
             "the two steps to the right, where a model loses its token or gains capacity it cannot "
-            "use; the long step left is the token coming back. Grey: without attention; blue: with it. "
-            "Filled, and its number: measured here, with the spread as a band where there are "
+            "use; the long step left is the token coming back. Grey: without attention; blue: with "
+            "it. Filled, and its number: measured here, with the spread as a band where there are "
             "several seeds; open: published."
         ),
         "picture": "Ten rows, one a model, with its held-out perplexity as a point.",

@@ -61,7 +61,7 @@ class NormsAndWarmup(CourseWidget):
         "post": "after (post)",
         "warmup": "warm-up of 200 steps",
         "loss": "training loss, nats a token",
-        "gradient": "gradient of W_o before any step",
+        "gradient": "gradient of Wₒ before any step",
         "block": "block",
         "readout": (
             "{label}: held-out perplexity {measured}, published {published:.1f}. Before any step "
