@@ -52,13 +52,17 @@ def draw_two_heads(ax: Axes, records: Records) -> None:
     if not row.n:
         _say_missing(ax, [_LABELS["two-layers"]])
     else:
-        heads = (("previous_layer1", "previous", "key"), ("induction_last", "induction", "query"))
+        heads = (
+            ("previous_layer1", "previous", "average"),
+            ("induction_last", "induction", "attention"),
+        )
         for metric, name, colour in heads:
             curve = row.curve("heads", y=metric)
             ax.fill_between(
                 curve.x, curve.low, curve.high, color=LIGHT[colour], alpha=BAND_OPACITY, lw=0
             )
-            ax.plot(curve.x, curve.mean, color=LIGHT[colour])
+            dash = "--" if colour == "average" else "-"
+            ax.plot(curve.x, curve.mean, dash, color=LIGHT[colour])
             _name(ax, curve.x[-1], curve.mean[-1], name, LIGHT[colour])
     _steps(ax)
     ax.set(ylabel="weight, best head", ylim=(0, 1), yticks=[0, 0.5, 1])
