@@ -19,7 +19,7 @@ class LadderMap(CourseWidget):
     """
 
     PARTS = ("chart.js",)
-    HEIGHTS = (880, 650)
+    HEIGHTS = (880, 675)
 
     rung = traitlets.Int(10, min=1, max=10).tag(sync=True)
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
