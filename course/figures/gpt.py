@@ -83,7 +83,9 @@ def draw_mass_by_rank(
     ax.axhline(top_p, **_BASELINE)
     quiet: dict[str, Any] = {"textcoords": "offset points", "color": LIGHT["average"]}
     ax.annotate(f"top-k, {top_k}", (top_k, 0.0), xytext=(5, 5), **quiet)
-    ax.annotate(f"top-p, {top_p:g}", (1, top_p), xytext=(4, 5), **quiet)
+    # beside the axes: inside, a curve or its name may be anywhere along the line
+    beside: dict[str, Any] = {"xytext": (6, 0), "va": "center", "annotation_clip": False}
+    ax.annotate(f"top-p, {top_p:g}", (longest, top_p), **beside, **quiet)
     ax.set(xscale="log", xlim=(1, longest), ylim=(0, 1.06))
     ax.set(xlabel="tokens kept, likeliest first (log)", ylabel="mass together")
     ax.set_xticks([v for v in (1, 10, 100, 1000, 10_000) if v <= longest])

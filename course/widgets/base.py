@@ -26,7 +26,7 @@ Strings = Mapping[str, Any]
 COMMON_STRINGS: Strings = {
     "reset": "Reset",
     "look_for_label": "Look for:",
-    "logarithmic": "logarithmic scale",
+    "logarithmic": "log scale",
     "picture": "The picture; its numbers are in the text below it.",
     "one_seed": "{mean:.1f} (one seed)",
     "seeds": "{mean:.1f} ± {sd:.1f} ({n:d} seeds)",
