@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import gzip
-import http.server
 import io
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+from tests.widgets.harness import Quiet
 
 TEXT = {".html", ".js", ".css", ".json", ".svg", ".txt"}
 
@@ -21,11 +19,10 @@ def _compressed(path: Path, _: int) -> bytes:
     return gzip.compress(path.read_bytes())
 
 
-class _Compressing(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Compressing(Quiet):
+    """For ``harness.serve``."""
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the comparison speaks for itself."""
+    protocol_version = "HTTP/1.1"
 
     def send_head(self) -> io.BytesIO | IO[bytes] | None:  # type: ignore[override]
         path = Path(self.translate_path(self.path))
@@ -38,16 +35,3 @@ class _Compressing(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         return io.BytesIO(data)
-
-
-@contextmanager
-def serve_compressed(folder: Path) -> Iterator[str]:
-    """Serve ``folder`` for the length of a ``with``; gives the address."""
-    handler = functools.partial(_Compressing, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()

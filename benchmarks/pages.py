@@ -15,7 +15,6 @@ from typing import Any
 
 from benchmarks.browser import chromium, chromium_path, fresh_page
 from benchmarks.comparison import ROOT, CannotMeasure, Comparison, Context
-from benchmarks.host import serve_compressed
 from benchmarks.measure import summary
 from benchmarks.results import Goal, Row
 from benchmarks.watch import watch
@@ -96,6 +95,7 @@ def chapter_to_compare() -> Path:
 
 def run(context: Context) -> list[Row]:
     chromium_path()
+    from benchmarks.host import Compressing
     from tests.widgets import harness
 
     chapter = chapter_to_compare()
@@ -113,8 +113,8 @@ def run(context: Context) -> list[Row]:
     default_files: list[float] = []
     blocked = 0
     with (
-        serve_compressed(HTML) as site, serve_compressed(plain) as other, chromium() as browser,
-        harness.serve(HTML) as raw, harness.serve(plain) as other_raw,
+        harness.serve(HTML, Compressing) as site, harness.serve(plain, Compressing) as other,
+        harness.serve(HTML) as raw, harness.serve(plain) as other_raw, chromium() as browser,
     ):  # fmt: skip
         for number in range(context.rounds):
             for path in paths:

@@ -48,9 +48,10 @@ def machine(result: Result) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     load = result.get("load_before")
     busy = "" if load is None else f"; load before it began {load}"
+    rounds = f"{result['rounds']} round" + ("" if result["rounds"] == 1 else "s")
     return (
         f"{result['taken']}; {m['cpu']}, {m['cores']} cores, {m['threads']} threads{memory}, "
-        f"{m['system']}; {versions}; commit {commit}; {result['rounds']} rounds{busy}"
+        f"{m['system']}; {versions}; commit {commit}; {rounds}{busy}"
     )
 
 

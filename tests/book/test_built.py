@@ -116,6 +116,16 @@ def test_figures_say_what_they_show(pages: list[Path]) -> None:
             assert len(words.split()) >= 4, (page.name, words)
 
 
+def test_each_page_counts_its_figures_from_one(pages: list[Path]) -> None:
+    counted = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        numbers = re.findall(r'caption-number">Fig\. ([\d.]*\d)', text)
+        assert [int(n.rpartition(".")[2]) for n in numbers] == [*range(1, len(numbers) + 1)], page
+        counted += len(numbers)
+    assert counted > 30
+
+
 def test_headings_go_down_one_step_at_a_time(pages: list[Path]) -> None:
     for page in pages:
         levels = read(page).headings

@@ -222,7 +222,9 @@ def build_html(folder: Path) -> Path:
     return out
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Says nothing of what it serves."""
+
     def log_message(self, *_: Any) -> None: ...
 
     def do_GET(self) -> None:
@@ -235,9 +237,9 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
+def serve(folder: Path, handling: type[Quiet] = Quiet) -> Iterator[str]:
     """An HTTP server on this machine for a folder; gives its address."""
-    handler = functools.partial(_Quiet, directory=str(folder))
+    handler = functools.partial(handling, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

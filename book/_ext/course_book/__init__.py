@@ -107,7 +107,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _configure, priority=900)
     app.connect("env-get-outdated", swap.outdated)
     app.connect("source-read", swap.source_read, priority=100)
-    app.connect("env-updated", figure_numbers.by_page)
+    app.connect("env-get-updated", figure_numbers.by_page, priority=900)
     app.connect("doctree-resolved", cite.link)
     app.connect("doctree-resolved", crossref.link)
     app.connect("html-page-context", page.context, priority=900)
